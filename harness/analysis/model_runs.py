@@ -188,7 +188,7 @@ def _describe_sample(wanted: RequestedItems) -> dict[str, Any]:
 def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
     """Summarise a run: answers by status and reason, tokens, cost; `asked` counts the calls just made."""
     runs, run = store.runs, target.spec.id
-    usage, (by_status, guessed) = runs.sum_usage(run), runs.count_samples(run)
+    usage, by_status = runs.sum_usage(run), runs.count_samples(run)
     limit = target.spec.max_tokens
     by_kind, reasons = Counter[str](), Counter[str]()
     for status, reason, n in runs.count_reasons(run):
@@ -206,7 +206,7 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
         "reasons": dict(reasons.most_common(10)),
         "input_tokens": sum(u.input_tokens for u in usage),
         "output_tokens": sum(u.output_tokens for u in usage),
-        "guessed": guessed,
+        "guessed": runs.count_guessed(run),
         "unfinished": store.calls.read_charge(target.spec.id).answers,
         "late": 0,  # always 0, because only one process makes a run; kept for programs that read the output
         "usd": dollars(target.price, usage, runs.read_prices(run)),

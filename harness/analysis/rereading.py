@@ -125,7 +125,7 @@ def _reread(
         for portion in split_into_batches(changed, PORTION):
             store.runs.store_predictions(portion)
         for ids in split_into_batches(moved, PORTION):  # stored judge vectors refer to the former options
-            store.judge_vectors.drop_vectors(run["id"], ids)
+            store.runs.drop_vectors(run["id"], ids)
     return found
 
 

@@ -17,7 +17,7 @@ import socket
 import threading
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import cycle
@@ -261,16 +261,11 @@ class RayWorkers:
         WorkerLost
             If the actor is lost before the service ends.
         """
-        ray = _load_ray()
         assert self.actors  # noqa: S101  places them
         actor = next(self._turns)
-        try:
+        with _reporting_lost():
             async for reference in actor.stream.options(num_returns="streaming").remote(service, *args):
                 yield actor, await reference
-        except ray.exceptions.RayTaskError:
-            raise
-        except ray.exceptions.RayError:
-            raise WorkerLost from None
 
     def send_message(self, actor: Any, service: str, *args: Any) -> None:
         """Send a message to a service on an actor; the message is dropped if the actor is lost."""
@@ -305,9 +300,10 @@ class RayWorkers:
 class _RayModel:
     """A model whose calls are made on the nodes.
 
-    An instance can be used in only one event loop. Each actor takes at most `ModelSection.concurrency` calls
-    at once (its places). If an actor is lost, only the calls in its places are lost; the places become free
-    again when Ray has replaced the actor.
+    An instance can be used in only one event loop. Each actor takes at most
+    `ModelSection.concurrency` calls at once (its places). If an actor is lost, only the
+    calls in its places are lost; the places become free again when Ray has replaced the
+    actor.
     """
 
     def __init__(self, workers: RayWorkers, settings: ModelSection) -> None:
@@ -385,16 +381,16 @@ class _RayModel:
 
 
 async def _wait_for(reference: Any) -> Any:
-    """Wait for the result of an actor's method.
+    with _reporting_lost():
+        return await asyncio.wrap_future(reference.future())
 
-    Raises
-    ------
-    WorkerLost
-        If the actor was lost.
-    """
+
+@contextmanager
+def _reporting_lost() -> Iterator[None]:
+    """Convert Ray's errors about a lost actor to `WorkerLost`."""
     ray = _load_ray()
     try:
-        return await asyncio.wrap_future(reference.future())
+        yield
     except ray.exceptions.RayTaskError:
         raise
     except ray.exceptions.RayError as error:

@@ -158,7 +158,7 @@ def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> Asked
         if not items:
             raise BadInput("the study has no items yet; see: oversight label route")
         run = store_judge(store, name, base, template, {})
-        known = store.judge_vectors.read_vectors(run)
+        known = store.runs.read_vectors(run)
         waiting = [item for item in items if item.id not in known]
         tokens = 0
         for start in range(0, len(waiting), _PORTION):

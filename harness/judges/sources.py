@@ -38,11 +38,11 @@ def read_judge(opened: OpenStudy, name: str) -> JudgeProbabilities:
         If the judge was not run, has no answers yet, or its answers lack the requested log-probabilities.
     """
     run = find_newest_runs(opened.store, [name]).runs[0]
-    answers = sum(opened.store.runs.count_samples(run["id"])[0].values())
+    answers = opened.store.runs.count_predictions(run["id"])
     if answers > len(opened.runs[name]):
         return _share_samples(opened, run["id"])
     judge = JudgeProbabilities.of_predictions(opened.runs[name], opened.n_options)
-    vectors = opened.store.judge_vectors.read_vectors(run["id"])
+    vectors = opened.store.runs.read_vectors(run["id"])
     for place, vector in zip(opened.index.find_places(vectors).tolist(), vectors.values(), strict=True):
         judge.p[place, : len(vector)] = vector
     if vectors:
@@ -153,7 +153,7 @@ def store_judge(
         store.runs.add_run(spec)
         if rows:
             store.runs.store_imported(spec.id, rows)
-        store.judge_vectors.store_vectors(spec.id, vectors)
+        store.runs.store_vectors(spec.id, vectors)
     return spec.id
 
 

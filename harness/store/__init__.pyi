@@ -14,7 +14,6 @@ from .calls.call_repository import (
     UNDER_WAY as UNDER_WAY, Uncertain as Uncertain,
 )
 from .calls.run_locks import HeldLocks as HeldLocks
-from .columns.candidate_columns import CandidateColumns as CandidateColumns, STATUSES as STATUSES
 from .columns.pool_columns import ItemDraw as ItemDraw
 from .columns.run_columns import RunColumns as RunColumns
 from .columns.shown_columns import ShownRepository as ShownRepository, mark_shown as mark_shown
@@ -22,8 +21,7 @@ from .controls.control_questions import (
     ControlKind as ControlKind, ControlQuestion as ControlQuestion, GoldItem as GoldItem,
 )
 from .database import PORTION as PORTION, split_into_batches as split_into_batches
-from .moving import move_rows as move_rows
-from .copying import copy_store as copy_store
+from .copying import copy_store as copy_store, move_rows as move_rows
 from .engines.addresses import has_database as has_database
 from .erasure import ERASED as ERASED
 from .labelling import (
@@ -38,7 +36,10 @@ from .runs import (
     ImportedFields as ImportedFields, add_usage as add_usage, take_vote as take_vote,
     RecordedPrice as RecordedPrice,
 )
-from .searches import SearchProgress as SearchProgress, SearchRepository as SearchRepository
+from .searches import (
+    CandidateColumns as CandidateColumns, STATUSES as STATUSES, SearchProgress as SearchProgress,
+    SearchRepository as SearchRepository,
+)
 from .withdrawal import Withdrawn as Withdrawn, read_item_ids as read_item_ids, scrub_file as scrub_file
 from .study_store import Store as Store, refuse_mark as refuse_mark
 from .schema import HEAD as HEAD

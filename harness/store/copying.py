@@ -1,10 +1,9 @@
-"""Copy a study's database into an empty database: from a file to a server, or back."""
+"""Copy or move a study's database into an empty database: from a file to a server, or back."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from hashlib import blake2b
 from typing import Any
 
@@ -12,6 +11,7 @@ import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
 from oversight.harness.store.database import Database
+from oversight.harness.store.engines.addresses import find_users, show_address
 from oversight.harness.store.study_store import Store
 from oversight.harness.store.tables.content_tables import DatabaseMarkRow, ItemRow
 from oversight.harness.store.tables.insertion import count_rows, insert_tuples
@@ -45,7 +45,7 @@ def copy_store(source: Store, target: Store) -> dict[str, int]:
         if filled:
             told = f"already contains a study (rows of {', '.join(filled[:3])}); copy to an empty database"
             raise StoreError(f"{target.shown}: {told}")
-        with closing(Bar(sum(counts.values()))) as bar:
+        with make_bar(sum(counts.values())) as bar:
             for table in counts:
                 _copy_table(source, target, table, bar.update)
         target.marks.mark_copy(source.shown)
@@ -126,12 +126,61 @@ class _Digest:
             self.total += int.from_bytes(blake2b(repr(row).encode(errors="replace"), digest_size=16).digest())
 
 
-class Bar:
-    """A progress bar of copied rows, shown on a terminal after one second."""
+def make_bar(rows: int) -> Any:
+    """Return a progress bar of copied rows, which is shown on a terminal after one second."""
+    from tqdm import tqdm
 
-    def __init__(self, rows: int) -> None:
-        from tqdm import tqdm
+    is_shown = sys.stderr.isatty()
+    return tqdm(total=rows, desc="copying", unit="row", delay=1, disable=not is_shown, leave=False)
 
-        is_shown = sys.stderr.isatty()
-        self._bar = tqdm(total=rows, desc="copying", unit="row", delay=1, disable=not is_shown, leave=False)
-        self.update, self.close = self._bar.update, self._bar.close
+
+def move_rows(source: str, target: str) -> dict[str, int]:
+    """Mark a study's database as moved, and copy all rows into another database, which is marked as a copy.
+
+    If the process is killed, the move can be repeated. The caller must adopt the new database afterwards.
+
+    Parameters
+    ----------
+    source, target
+        SQLAlchemy URLs. This process must not have either database open.
+
+    Returns
+    -------
+    dict
+        Number of rows by table, for tables with rows; empty if an earlier call copied all rows.
+
+    Raises
+    ------
+    StoreError
+        If the source is in use, has an active run, was moved elsewhere or is itself a copy; or if the target
+        is not empty. The source is then left as it was.
+    """
+    shown = show_address(target)
+    with Store(source, write_marked=True) as store:
+        mark = store.marks.read_mark()
+        if mark is not None and mark.moved_to != shown:
+            store.marks.refuse_mark()
+        store.marks.mark_moved(shown)  # mark the database first, so that nobody writes after the check
+    try:
+        _refuse_users(source)
+        with Store(source) as old, Store(target, write_marked=True) as new:
+            is_done = mark is not None and new.marks.read_mark() is None and new.content.has_items()
+            return {} if is_done or is_whole_copy(old, new) else copy_store(old, new)
+    except BaseException:
+        if mark is None:
+            with Store(source, write_marked=True) as store:
+                store.marks.adopt()
+        raise
+
+
+def _refuse_users(url: str) -> None:
+    with Store(url) as store:
+        elsewhere = "if that process has ended, take over its run with --take-over"
+        held = [
+            f"{one}; {elsewhere if one.is_elsewhere else 'end that process'}"
+            for one in store.locks.find_held()[:1]
+        ]
+    if users := find_users(url):
+        held = [f"{users}; stop all commands and pages that use the study"]
+    if held:
+        raise StoreError(f"{show_address(url)}: {held[0]}, then move the study")

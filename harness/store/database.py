@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
 from functools import partial, wraps
 from itertools import islice
-from typing import Any, ParamSpec, TypeVar, TypeVarTuple, cast
+from operator import attrgetter
+from typing import Any, ParamSpec, TypeVar, TypeVarTuple
 
 import sqlalchemy as sa
 
 from oversight.harness.store.connections import Connections
-from oversight.harness.store.engines.addresses import keeping_few
 from oversight.harness.store.tables.insertion import execute_many, insert_tuples, select_values
 
 PORTION = 500
@@ -23,6 +24,24 @@ _COLUMN = 50_000
 P = ParamSpec("P")
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+
+
+def repeated(*, twice: bool) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Decorate a method of a database or repository so that it is repeated after a lost connection.
+
+    The method must be one transaction; see `Connections.repeat`.
+    """
+
+    def wrap(method: Callable[P, T]) -> Callable[P, T]:
+        @wraps(method)
+        def again(*args: P.args, **kwargs: P.kwargs) -> T:
+            repository: Any = args[0]
+            found: T = repository.repeat(partial(method, *args, **kwargs), twice=twice)
+            return found
+
+        return again
+
+    return wrap
 
 
 class Database(Connections):
@@ -44,14 +63,11 @@ class Database(Connections):
             return sa.func.json_group_array(column, type_=sa.Text)
         return sa.cast(sa.func.json_agg(column), sa.Text)
 
+    @repeated(twice=True)
     def read_rows(self, query: sa.Select[*Ts]) -> Sequence[sa.Row[*Ts]]:
         """Return all rows of a query."""
-
-        def read() -> Sequence[sa.Row[*Ts]]:
-            with self.transaction() as connection:
-                return connection.execute(query).all()
-
-        return self.repeat(read)
+        with self.transaction() as connection:
+            return connection.execute(query).all()
 
     def read_portions(self, query: sa.Select[Any]) -> Iterator[tuple[Sequence[Any], ...]]:
         """Yield the rows of a query in large batches, each as one sequence per column, without conversion."""
@@ -67,31 +83,22 @@ class Database(Connections):
                     for part in found.partitions():
                         yield tuple(zip(*part, strict=True))
 
-    def read_tuples(self, query: sa.Select[Any], *, walks: bool = False) -> list[tuple[Any, ...]]:
-        """Return all rows of a query as the driver's tuples, to save time and memory.
+    @repeated(twice=True)
+    def read_tuples(self, query: sa.Select[Any]) -> list[tuple[Any, ...]]:
+        """Return all rows of a query as the driver's tuples, to save time and memory."""
+        with self.transaction() as connection:
+            cursor: Any = connection.execute(query).cursor
+            return list(cursor.fetchall())
 
-        With `walks`, SQLite keeps only a few pages in its cache, for a query that scans much of the file.
-        """
-
-        def read() -> list[tuple[Any, ...]]:
-            with self.transaction() as connection, keeping_few(connection if walks else None):
-                cursor: Any = connection.execute(query).cursor
-                return list(cursor.fetchall())
-
-        return self.repeat(read)
-
+    @repeated(twice=True)
     def read_values(self, kind: type[T], query: sa.Select[Any], **parameters: Any) -> list[T]:
         """Return all rows of a query as instances of `kind`, whose fields have the columns' names."""
-
-        def read() -> list[T]:
-            with self.reading(), self.transaction() as connection:
-                result = connection.execute(query, parameters)
-                names = tuple(result.keys())
-                if getattr(kind, "__match_args__", None) == names:  # positional arguments are faster
-                    return [kind(*row) for row in result.all()]
-                return [kind(**dict(zip(names, row, strict=True))) for row in result]
-
-        return self.repeat(read)
+        with self.reading(), self.transaction() as connection:
+            result = connection.execute(query, parameters)
+            names = tuple(result.keys())
+            if getattr(kind, "__match_args__", None) == names:  # positional arguments are faster
+                return [kind(*row) for row in result.all()]
+            return [kind(**dict(zip(names, row, strict=True))) for row in result]
 
     def read_table(self, kind: type[T], table: sa.Table, *order: sa.Column[Any]) -> list[T]:
         """Return all rows of a table, sorted by `order`, as instances of `kind`."""
@@ -104,14 +111,16 @@ class Database(Connections):
                 insert_tuples(connection, table, names, portion) for portion in split_into_batches(rows, BULK)
             )
 
+    def add_values(self, table: sa.Table, kind: type[Any], values: Iterable[object]) -> int:
+        """Store instances of the dataclass `kind` as `add_rows` does; columns have the fields' names."""
+        names = tuple(field.name for field in fields(kind))
+        return self.add_rows(table, names, map(attrgetter(*names), values))
+
+    @repeated(twice=False)
     def write_rows(self, statement: sa.Executable, rows: Sequence[dict[str, Any]]) -> None:
         """Run a statement once per row in one transaction."""
-
-        def write() -> None:
-            with self.transaction() as connection:
-                execute_many(connection, statement, rows)
-
-        self.repeat(write, twice=False)
+        with self.transaction() as connection:
+            execute_many(connection, statement, rows)
 
 
 class Repository:
@@ -129,23 +138,6 @@ class Repository:
     def repeat(self, work: Callable[[], T], *, twice: bool) -> T:
         """Run `work`, and run it again if the connection is lost; see `Connections.repeat`."""
         return self._database.repeat(work, twice=twice)
-
-
-def repeated(*, twice: bool) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a repository's method so that it is repeated after a lost connection.
-
-    The method must be one transaction; see `Connections.repeat`.
-    """
-
-    def wrap(method: Callable[P, T]) -> Callable[P, T]:
-        @wraps(method)
-        def again(*args: P.args, **kwargs: P.kwargs) -> T:
-            repository = cast("Repository", args[0])
-            return repository.repeat(partial(method, *args, **kwargs), twice=twice)
-
-        return again
-
-    return wrap
 
 
 def split_into_batches(values: Iterable[T], size: int = PORTION) -> Iterator[list[T]]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
-from operator import attrgetter
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from oversight.harness.store.database import Repository
-from oversight.harness.store.tables.content_tables import ItemRow
-from oversight.harness.store.tables.insertion import execute_many
-from oversight.harness.store.tables.open_tables import OpenAnswerRow, UnitDrawRow, UnitRow
+from oversight.harness.store.tables.content_tables import ItemRow, OpenAnswerRow, UnitDrawRow, UnitRow
+from oversight.harness.store.tables.insertion import execute_many, select_values
 
 _ANSWER, _UNIT, _DRAW = OpenAnswerRow.__table__, UnitRow.__table__, UnitDrawRow.__table__
 _POSITION = ItemRow.__table__.c.position
@@ -98,7 +96,7 @@ class OpenAnswerRepository(Repository):
 
     def add_answers(self, answers: Iterable[StoredAnswer]) -> int:
         """Store answers that are not stored yet. Returns how many were new."""
-        return self._add(_ANSWER, StoredAnswer, answers)
+        return self._database.add_values(_ANSWER, StoredAnswer, answers)
 
     def read_units(self) -> list[StoredUnit]:
         """Return all units, sorted by item, answer and place."""
@@ -106,7 +104,7 @@ class OpenAnswerRepository(Repository):
 
     def add_units(self, units: Iterable[StoredUnit]) -> int:
         """Store units that are not stored yet. Returns how many were new."""
-        return self._add(_UNIT, StoredUnit, units)
+        return self._database.add_values(_UNIT, StoredUnit, units)
 
     def remove_frame(self) -> None:
         """Remove all answers and units; call this only before questions about them are drawn."""
@@ -120,7 +118,7 @@ class OpenAnswerRepository(Repository):
 
     def add_draw(self, drawn: Iterable[DrawnExpert]) -> int:
         """Store the experts drawn for each question. Returns the number of new rows."""
-        return self._add(_DRAW, DrawnExpert, drawn)
+        return self._database.add_values(_DRAW, DrawnExpert, drawn)
 
     def note_questions(self, put: Mapping[tuple[int, int], str]) -> None:
         """Store the ids of the questions that are asked, by (number, attempt) as in `DrawnExpert`."""
@@ -132,14 +130,5 @@ class OpenAnswerRepository(Repository):
             execute_many(connection, change.values(question_id=sa.bindparam("q")), rows)
 
     def _read(self, kind: type[T], table: sa.Table, *order: sa.ColumnElement[Any]) -> list[T]:
-        columns = [table.c[name] for name in _names_of(kind)]
-        query = sa.select(*columns).join_from(table, ItemRow.__table__).order_by(*order)
-        return self._database.read_values(kind, query)
-
-    def _add(self, table: sa.Table, kind: type, values: Iterable[object]) -> int:
-        names = _names_of(kind)
-        return self._database.add_rows(table, names, map(attrgetter(*names), values))
-
-
-def _names_of(kind: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+        query = select_values(kind, table).join_from(table, ItemRow.__table__)
+        return self._database.read_values(kind, query.order_by(*order))

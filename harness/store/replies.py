@@ -15,9 +15,8 @@ import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
 from oversight.harness.store.audit.audit_trail import AuditEvent, append_events
-from oversight.harness.store.audit.design_rows import BatchDigest
-from oversight.harness.store.database import BULK, Database, Repository, split_into_batches
-from oversight.harness.store.tables.content_tables import AnswerRow, ControlAnswerRow, RatingRow
+from oversight.harness.store.audit.design_rows import REPLIES, BatchDigest
+from oversight.harness.store.database import Database, Repository, split_into_batches
 from oversight.harness.store.tables.insertion import execute_many, insert_tuples
 
 ReplyFields = tuple[str, str, str, str, str]
@@ -56,29 +55,25 @@ class ReplyRepository(Repository):
     ----------
     database
         The study's database.
-    panel
-        Whether the replies are a panel's ratings; otherwise they are experts' answers.
-    control
-        Whether the replies are answers to control questions.
+    table
+        Name of the table: one of `REPLY_TABLES`.
     """
 
-    def __init__(self, database: Database, *, panel: bool, control: bool = False) -> None:
+    def __init__(self, database: Database, table: str) -> None:
         super().__init__(database)
-        self._table = (RatingRow if panel else ControlAnswerRow if control else AnswerRow).__table__
-        self._id, self._value = ("assignment_id", "label") if panel else ("question_id", "verdict")
+        self._table, self._id, self._value = REPLIES[table]
+        t = self._table.c
+        named = t[self._id].label("id"), t.expert, t[self._value].label("value"), t.source, t.comment
+        self._select = sa.select(*named)
 
     def read_replies(self) -> dict[str, Response]:
         """Return all replies by question (or assignment) id, in order of arrival."""
-        t = self._table.c
-        named = (t[self._id].label("id"), t[self._value].label("value"))
-        query = sa.select(*named, t.expert, t.source, t.comment).order_by(t.position)
+        query = self._select.order_by(self._table.c.position)
         return {reply.id: reply for reply in self._database.read_values(Response, query)}
 
     def find_replies(self, ids: Iterable[str]) -> dict[str, Response]:
         """Return the replies to a batch of questions by question id; unanswered questions are left out."""
-        t = self._table.c
-        named = (t[self._id].label("id"), t[self._value].label("value"))
-        query = sa.select(*named, t.expert, t.source, t.comment).where(self._database.among(t[self._id], ids))
+        query = self._select.where(self._database.among(self._table.c[self._id], ids))
         return {reply.id: reply for reply in self._database.read_values(Response, query)}
 
     def count_replies(self) -> dict[tuple[str, str], int]:
@@ -139,13 +134,12 @@ class ReplyRepository(Repository):
                 new += stored
             if batch.number:
                 last = next(places) - 1
-                append_events(connection, [self._describe_batch(batch, first, last, sources)])
+                told = {"table": self._table.name, "first": first, "last": last, "digest": batch.digest()}
+                way = ", ".join(sorted(sources))
+                append_events(
+                    connection, [AuditEvent(kind="batch", way=way, value=str(batch.number), detail=told)]
+                )
         return new
-
-    def _describe_batch(self, batch: BatchDigest, first: int, last: int, sources: set[str]) -> AuditEvent:
-        told = {"table": self._table.name, "first": first, "last": last, "digest": batch.digest()}
-        ways = sorted(sources)
-        return AuditEvent(kind="batch", way=", ".join(ways), value=str(batch.number), detail=told)
 
     def _pick_stored(self, connection: sa.Connection, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """Return the given rows for whose positions the table contains a row."""
@@ -178,53 +172,29 @@ class ReplyRepository(Repository):
         list of AuditEvent
             Events about the changes; the caller appends them in the same transaction.
         """
-        t = self._table.c
-        before = self._read_sourced(connection, ids := list(ids), source)
+        t, ids = self._table.c, list(ids)
         last = connection.execute(sa.select(sa.func.max(t.position))).scalar()
-        places = self._read_places(connection, {*ids, *(reply.id for reply in replies)})
+        before, places = dict[str, Response](), dict[str, int]()
+        for portion in split_into_batches({*ids, *(reply.id for reply in replies)}):
+            of_these = self._select.add_columns(t.position).where(self._database.among(t[self._id], portion))
+            for *values, place in connection.execute(of_these):
+                reply = Response(*values)
+                before[reply.id], places[reply.id] = reply, place
         gone = sa.delete(self._table).where(t[self._id] == sa.bindparam("q"), t.source == source)
         execute_many(connection, gone, [{"q": i} for i in ids])
-        rows = self._make_rows(replies, places, 0 if last is None else last + 1)
-        if rows:
-            connection.execute(
-                sa.insert(self._table), [dict(zip(self._names, row, strict=True)) for row in rows]
-            )
-        return _find_changes(before, replies, source)
-
-    def _read_sourced(self, connection: sa.Connection, ids: list[str], source: str) -> dict[str, Response]:
-        """Return the replies to these questions that arrived through one channel, by question id."""
-        t, found = self._table.c, dict[str, Response]()
-        columns = (t[self._id], t.expert, t[self._value], t.source, t.comment)
-        for portion in split_into_batches(ids):
-            of_these = self._database.among(t[self._id], portion)
-            rows = connection.execute(sa.select(*columns).where(of_these, t.source == source))
-            found.update((row[0], Response(*row)) for row in rows)
-        return found
+        fresh = count(0 if last is None else last + 1)
+        rows = [
+            (r.id, places[r.id] if r.id in places else next(fresh), r.expert, r.value, r.source, r.comment)
+            for r in replies
+        ]
+        named = [dict(zip(self._names, row, strict=True)) for row in rows]
+        execute_many(connection, sa.insert(self._table), named)
+        sourced = {name: before[name] for name in ids if name in before and before[name].source == source}
+        return _find_changes(sourced, replies, source)
 
     @property
     def _names(self) -> tuple[str, ...]:
         return (self._id, "position", "expert", self._value, "source", "comment")
-
-    def _read_places(self, connection: sa.Connection, ids: Iterable[str]) -> dict[str, int]:
-        t, found = self._table.c, dict[str, int]()
-        for portion in split_into_batches(ids, BULK):
-            of_these = self._database.among(t[self._id], portion)
-            found.update(connection.execute(sa.select(t[self._id], t.position).where(of_these)).all())
-        return found
-
-    @staticmethod
-    def _make_rows(
-        replies: Iterable[Response], places: Mapping[str, int], first: int
-    ) -> list[tuple[Any, ...]]:
-        """Return one row to insert per reply.
-
-        A reply without a position in `places` gets the next free position; the first of these is `first`.
-        """
-        fresh = count(first)
-        return [
-            (r.id, places[r.id] if r.id in places else next(fresh), r.expert, r.value, r.source, r.comment)
-            for r in replies
-        ]
 
 
 def _find_changes(

@@ -24,12 +24,13 @@ from oversight.harness.types import Prediction, PredictionStatus, Source, Usage
 
 _ITEM, _PREDICTION, _RUN = ItemRow.__table__, PredictionRow.__table__, RunRow.__table__
 _LEDGER, _VECTOR = LedgerRow.__table__, JudgeProbabilityRow.__table__
-_KEY = ("run_id", "item_id", "sample")
 _PRICES = "prices"
 """Key of the prices in a run's stored spec."""
 _SETTLED = sa.delete(_LEDGER).where(
     _LEDGER.c.kind == "reserved",
-    *(_LEDGER.c[name] == sa.bindparam(f"settled_{name}") for name in _KEY),
+    _LEDGER.c.run_id == sa.bindparam("settled_run_id"),
+    _LEDGER.c.item_id == sa.bindparam("settled_item_id"),
+    _LEDGER.c.sample == sa.bindparam("settled_sample"),
 )
 
 _WRITTEN = tuple(field.name for field in fields(Prediction) if field.name in _PREDICTION.c)
@@ -126,20 +127,21 @@ class RunRepository(Repository):
         rows = self._database.read_rows(sa.select(_RUN.c.served_as).where(_RUN.c.id == run_id))
         return rows[0].served_as if rows else None
 
-    def count_predictions(self, run_id: str) -> int:
-        """Return the number of a run's answers, including failed ones."""
-        query = sa.select(sa.func.count()).where(_PREDICTION.c.run_id == run_id)
+    def count_predictions(self, run_id: str, *conditions: sa.ColumnElement[bool]) -> int:
+        """Return the number of a run's answers, including failed ones, that meet all conditions."""
+        query = sa.select(sa.func.count()).where(_PREDICTION.c.run_id == run_id, *conditions)
         return int(self._database.read_rows(query)[0][0])
+
+    def has_samples(self, run_id: str) -> bool:
+        """Whether a run has several answers to the same item."""
+        most = sa.select(sa.func.max(_PREDICTION.c.sample)).where(_PREDICTION.c.run_id == run_id)
+        return bool(self._database.read_rows(most)[0][0])
 
     def count_statuses(self, run_id: str) -> dict[PredictionStatus, int]:
         """Count a run's items by status of the prediction, after a vote among an item's samples."""
-        table = _PREDICTION.c
-        mine = table.run_id == run_id
-        if self._database.read_rows(sa.select(sa.func.max(table.sample)).where(mine))[0][0]:
-            counts = Counter(p.status for p in self.read_predictions(run_id))
-        else:
-            query = sa.select(table.status, sa.func.count()).where(mine).group_by(table.status)
-            counts = Counter({PredictionStatus(status): n for status, n in self._database.read_rows(query)})
+        if not self.has_samples(run_id):
+            return self.count_samples(run_id)
+        counts = Counter(p.status for p in self.read_predictions(run_id))
         return {status: counts[status] for status in PredictionStatus}
 
     def count_reasons(self, run_id: str) -> list[tuple[PredictionStatus, str, int]]:
@@ -159,9 +161,7 @@ class RunRepository(Repository):
     def count_over_limit(self, run_id: str, limit: int) -> int:
         """Count the answers that took one call and exceed the token limit by more than 10 % plus 4 tokens."""
         table = _PREDICTION.c
-        is_over = sa.and_(table.attempts == 1, table.output_tokens > 1.1 * limit + 4)
-        query = sa.select(sa.func.count()).where(table.run_id == run_id, is_over)
-        return int(self._database.read_rows(query)[0][0])
+        return self.count_predictions(run_id, table.attempts == 1, table.output_tokens > 1.1 * limit + 4)
 
     def count_steps(self, run_id: str) -> dict[str, int]:
         """Count a run's readable answers by the parsing step that found the option.
@@ -174,15 +174,16 @@ class RunRepository(Repository):
         )
         return dict(map(tuple, self._database.read_rows(query.group_by(table.step).order_by(table.step))))
 
-    def count_samples(self, run_id: str) -> tuple[dict[PredictionStatus, int], int]:
-        """Return the number of a run's answers by status, and the number of answers with estimated tokens."""
-        by_status = sa.select(_PREDICTION.c.status, sa.func.count()).where(_PREDICTION.c.run_id == run_id)
-        rows = self._database.read_rows(by_status.group_by(_PREDICTION.c.status))
-        mine = (_PREDICTION.c.run_id == run_id, _PREDICTION.c.guessed > 0)
-        guessed = sa.select(sa.func.count()).where(*mine)
-        found = {PredictionStatus(status): n for status, n in rows}
-        counts = {status: found.get(status, 0) for status in PredictionStatus}
-        return counts, self._database.read_rows(guessed)[0][0]
+    def count_samples(self, run_id: str) -> dict[PredictionStatus, int]:
+        """Return the number of a run's answers by status."""
+        table = _PREDICTION.c
+        query = sa.select(table.status, sa.func.count()).where(table.run_id == run_id)
+        found = dict(self._database.read_tuples(query.group_by(table.status)))
+        return {status: found.get(status.value, 0) for status in PredictionStatus}
+
+    def count_guessed(self, run_id: str) -> int:
+        """Return the number of a run's answers with estimated tokens."""
+        return self.count_predictions(run_id, _PREDICTION.c.guessed > 0)
 
     def read_runs(self) -> list[dict[str, Any]]:
         """Return all runs as ``{"id", "name", "created", "spec"}``, oldest first."""
@@ -204,12 +205,14 @@ class RunRepository(Repository):
         if not rows:
             return
         with self._database.transaction() as connection:
-            predictions = [(run, *_values_of(p)) for run, p in rows]
-            upsert_tuples(connection, _PREDICTION, ("run_id", *_WRITTEN), predictions)
+            write_predictions(connection, rows)
             told = [(run, p.item_id, p.probabilities) for run, p in rows if p.probabilities and not p.sample]
-            upsert_vectors(connection, told)
+            _upsert_vectors(connection, told)
             if reserved:
-                settled = [{f"settled_{n}": v for n, v in _key_of(run, p).items()} for run, p in rows]
+                settled = [
+                    {"settled_run_id": run, "settled_item_id": p.item_id, "settled_sample": p.sample}
+                    for run, p in rows
+                ]
                 execute_many(connection, _SETTLED, settled)
 
     def store_imported(self, run_id: str, rows: Sequence[ImportedFields]) -> None:
@@ -238,10 +241,8 @@ class RunRepository(Repository):
             self._database.transaction() as connection,
             connection.execute(query, execution_options=options) as found,
         ):
-            for row in found.mappings():
-                with self._database.reading():
-                    kinds = {"status": PredictionStatus(row["status"]), "source": Source(row["source"])}
-                yield Prediction(**{**row, **kinds})
+            for row in found:
+                yield self._make_prediction(row)
 
     def find_samples(
         self, run_ids: Collection[str], item_ids: Collection[str]
@@ -254,10 +255,13 @@ class RunRepository(Repository):
             .order_by(table.sample)
         )
         for run_id, *values in self._database.read_rows(query):
-            named = dict(zip(_WRITTEN, values, strict=True))
-            with self._database.reading():
-                kinds = {"status": PredictionStatus(named["status"]), "source": Source(named["source"])}
-            yield run_id, Prediction(**{**named, **kinds})
+            yield run_id, self._make_prediction(values)
+
+    def _make_prediction(self, values: Sequence[Any]) -> Prediction:
+        row = dict(zip(_WRITTEN, values, strict=True))
+        with self._database.reading():
+            kinds = {"status": PredictionStatus(row["status"]), "source": Source(row["source"])}
+        return Prediction(**row | kinds)
 
     def find_unasked(
         self, run_id: str, ids: Sequence[str], n_samples: int, *, retry_failed: bool = False
@@ -305,6 +309,25 @@ class RunRepository(Repository):
         of_run = (_LEDGER.c.run_id == run_id, _LEDGER.c.kind == "charged")
         return [Usage(*row) for row in self._database.read_rows(sa.select(*charged).where(*of_run))]
 
+    def store_vectors(self, run_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
+        """Store a judge's option probabilities by item id, replacing those stored for the same items."""
+        with self._database.transaction() as connection:
+            _upsert_vectors(connection, [(run_id, item, vector) for item, vector in vectors.items()])
+
+    def drop_vectors(self, run_id: str, items: Collection[str]) -> None:
+        """Delete the option probabilities that a run stored for these items."""
+        mine = (_VECTOR.c.run_id == run_id, self._database.among(_VECTOR.c.item_id, items))
+        with self._database.transaction() as connection:
+            connection.execute(sa.delete(_VECTOR).where(*mine))
+
+    def read_vectors(self, run_id: str) -> dict[str, tuple[float, ...]]:
+        """Return a run's option probabilities by item id; empty if the run has none.
+
+        The probabilities of an item are in option order.
+        """
+        query = sa.select(_VECTOR.c.item_id, _VECTOR.c.probabilities).where(_VECTOR.c.run_id == run_id)
+        return dict(map(tuple, self._database.read_rows(query)))
+
 
 def take_vote(samples: Sequence[Prediction]) -> Prediction:
     """Combine all predictions of one run about an item by a vote.
@@ -339,12 +362,14 @@ def add_usage(prediction: Prediction, others: Iterable[Prediction]) -> Predictio
     return replace(prediction, **{name: sum(getattr(p, name) for p in counted) for name in _SUMMED})
 
 
-def upsert_vectors(connection: sa.Connection, rows: Sequence[tuple[str, str, Sequence[float]]]) -> None:
+def write_predictions(connection: sa.Connection, rows: Sequence[tuple[str, Prediction]]) -> None:
+    """Store (run id, prediction) pairs, replacing stored predictions."""
+    values = [(run, *_values_of(prediction)) for run, prediction in rows]
+    upsert_tuples(connection, _PREDICTION, ("run_id", *_WRITTEN), values)
+
+
+def _upsert_vectors(connection: sa.Connection, rows: Sequence[tuple[str, str, Sequence[float]]]) -> None:
     """Store (run id, item id, probabilities of all options), replacing stored probabilities."""
     values = [(run, item, write_json(list(vector))) for run, item, vector in rows]
     if values:
         upsert_tuples(connection, _VECTOR, ("run_id", "item_id", "probabilities"), values)
-
-
-def _key_of(run_id: str, prediction: Prediction) -> dict[str, str | int]:
-    return dict(zip(_KEY, (run_id, prediction.item_id, prediction.sample), strict=True))

@@ -7,13 +7,17 @@ can continue from the stored rows.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+import orjson
 import sqlalchemy as sa
+from numpy.typing import NDArray
 
+from oversight.harness.arrays import UNREADABLE, IntArray
 from oversight.harness.errors import StoreError
 from oversight.harness.store.database import Repository, repeated
 from oversight.harness.store.tables.insertion import count_rows, execute_many, row_of, value_of
@@ -31,7 +35,9 @@ _SEARCH, _ITEM, _EVENT = (t.__table__ for t in (SearchRow, SearchItemRow, Search
 _CANDIDATE = CandidateRow.__table__
 _ANSWER, _CALL = CandidateAnswerRow.__table__, CallRow.__table__
 
-
+STATUSES = tuple(PredictionStatus)
+"""Statuses; an array stores a status as its index in this tuple."""
+_NUMBERS = {status.value: number for number, status in enumerate(STATUSES)}
 _ANSWERED = [field.name for field in fields(Prediction) if field.name in _ANSWER.c]
 
 
@@ -56,6 +62,30 @@ class SearchProgress:
     proposals: int
     winner: str | None
     winner_name: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateColumns:
+    """Answers of one candidate in one replicate; every array has one entry per answer.
+
+    Attributes
+    ----------
+    items
+        Item ids; replicates that answered the same items share one tuple.
+    option
+        Index of the option, from 0; `UNREADABLE` for an answer without an option.
+    status
+        Index into `STATUSES`.
+    tokens
+        Number of sent and received tokens.
+    """
+
+    candidate: str
+    replicate: int
+    items: tuple[str, ...]
+    option: NDArray[np.int32]
+    status: NDArray[np.int8]
+    tokens: IntArray
 
 
 class SearchRepository(Repository):
@@ -191,6 +221,37 @@ class SearchRepository(Repository):
                 answer["status"] = PredictionStatus(answer["status"])
                 found[name, run].append(Prediction(**answer, sample=run))
         return found
+
+    def read_columns(self, search: str) -> Iterator[CandidateColumns]:
+        """Yield the answers in a search as arrays, without the texts of the replies.
+
+        There is one `CandidateColumns` per candidate and replicate.
+        """
+        a = _ANSWER.c
+        status = sa.case(_NUMBERS, value=a.status)
+        columns = (
+            a.item_id,
+            sa.func.coalesce(a.option, UNREADABLE),
+            status,
+            a.input_tokens + a.output_tokens,
+        )
+        by = a.candidate_id, a.replicate
+        query = sa.select(*by, *map(self._database.gather, columns))
+        query = query.where(a.search_id == search).group_by(*by).order_by(*by)
+        known = dict[str, tuple[str, ...]]()
+        with self._database.reading():
+            for candidate, replicate, items, *told in self._database.read_tuples(query):
+                if items not in known:
+                    known[items] = tuple(orjson.loads(items))
+                option, statuses, tokens = map(orjson.loads, told)
+                yield CandidateColumns(
+                    candidate=candidate,
+                    replicate=replicate,
+                    items=known[items],
+                    option=np.array(option, np.int64).astype(np.int32),
+                    status=np.array(statuses, np.int8),
+                    tokens=np.array(tokens, np.int64),
+                )
 
     def read_events(self, search: str) -> dict[str, dict[str, Any]]:
         """Return a search's decisions by key, in the order in which they were stored."""

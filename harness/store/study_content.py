@@ -61,8 +61,7 @@ _PLACED = (_QUESTION, ControlQuestionRow.__table__)
 _CHANGED_META = sa.update(_ITEM).where(_ITEM.c.id == sa.bindparam("named")).values(meta=sa.bindparam("meta"))
 _OF_ITEM = ("id", "position", "text", "options", "permutation", "meta")
 _OF_QUESTION = tuple(field.name for field in fields(Question))
-_OF_ASSIGNMENT = tuple(field.name for field in fields(Assignment))
-_fields_of_question, _fields_of_assignment = attrgetter(*_OF_QUESTION), attrgetter(*_OF_ASSIGNMENT)
+_fields_of_question = attrgetter(*_OF_QUESTION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +80,7 @@ class ContentRepository(Repository):
     @property
     def replies(self) -> ReplyRepository:
         """Repository of experts' answers to the study's questions."""
-        return ReplyRepository(self._database, panel=False)
+        return ReplyRepository(self._database, "answer")
 
     def add_items(self, items: Iterable[Item]) -> list[str]:
         """Store new items, all or none. Returns the ids of all given items.
@@ -331,11 +330,11 @@ class PanelRepository(Repository):
     @property
     def replies(self) -> ReplyRepository:
         """Repository of annotators' choices."""
-        return ReplyRepository(self._database, panel=True)
+        return ReplyRepository(self._database, "rating")
 
     def add_assignments(self, assignments: Sequence[Assignment]) -> int:
         """Store assignments that are not stored yet. Returns how many were new."""
-        return self._database.add_rows(_ASSIGNMENT, _OF_ASSIGNMENT, map(_fields_of_assignment, assignments))
+        return self._database.add_values(_ASSIGNMENT, Assignment, assignments)
 
     def has_assignments(self) -> bool:
         """Whether any item was assigned to an annotator."""

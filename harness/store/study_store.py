@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from oversight.harness.store.all_replies import AllReplies
 from oversight.harness.store.audit.audit_trail import AuditRepository
 from oversight.harness.store.audit.design_rows import DesignRepository
 from oversight.harness.store.audit.people import PeopleRepository, write_moment
 from oversight.harness.store.calls.call_repository import CallRepository
 from oversight.harness.store.calls.run_locks import LockRepository
-from oversight.harness.store.columns.candidate_columns import CandidateColumnsRepository
 from oversight.harness.store.columns.pool_columns import PoolRepository
 from oversight.harness.store.columns.run_columns import RunColumnsRepository
 from oversight.harness.store.columns.study_columns import ColumnRepository
-from oversight.harness.store.controls.control_questions import ControlRepository
+from oversight.harness.store.connections import DatabaseMark, read_mark
+from oversight.harness.store.controls.control_questions import AllReplies, ControlRepository
 from oversight.harness.store.database import PORTION, Database, Repository
-from oversight.harness.store.database_mark import DatabaseMark, read_mark
 from oversight.harness.store.engines.addresses import has_database
 from oversight.harness.store.erasure import ErasureRepository
 from oversight.harness.store.full_text.full_text_index import FullTextRepository
 from oversight.harness.store.labelling import LabellingRepository
 from oversight.harness.store.open_answers import OpenAnswerRepository
 from oversight.harness.store.replies import ReplyRepository
-from oversight.harness.store.runs import RunRepository, upsert_vectors
+from oversight.harness.store.runs import RunRepository
 from oversight.harness.store.searches import SearchRepository
 from oversight.harness.store.study_content import ContentRepository, PanelRepository
 from oversight.harness.store.tables.content_tables import (
@@ -39,8 +37,8 @@ from oversight.harness.store.tables.content_tables import (
     ItemRow,
     QuestionRow,
 )
-from oversight.harness.store.tables.insertion import count_rows
-from oversight.harness.store.tables.run_tables import JudgeProbabilityRow, PredictionRow, RunRow
+from oversight.harness.store.tables.insertion import count_rows, row_of
+from oversight.harness.store.tables.run_tables import PredictionRow, RunRow
 from oversight.harness.store.withdrawal import WithdrawalRepository
 from oversight.harness.types import Item
 
@@ -82,35 +80,8 @@ class MarkRepository(Repository):
             raise mark.refuse(self._database.shown)
 
     def _write(self, mark: DatabaseMark) -> None:
-        values = {"copied_at": mark.copied_at, "source": mark.source, "moved_to": mark.moved_to}
         with self._database.transaction() as connection:
-            connection.execute(sa.update(_MARK).values(values))
-
-
-_VECTOR = JudgeProbabilityRow.__table__
-
-
-class JudgeVectorRepository(Repository):
-    """The probabilities that judges gave to all options of an item, by run and item."""
-
-    def store_vectors(self, run_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
-        """Store a run's option probabilities by item id, replacing those stored for the same items."""
-        with self._database.transaction() as connection:
-            upsert_vectors(connection, [(run_id, item, vector) for item, vector in vectors.items()])
-
-    def drop_vectors(self, run_id: str, items: Collection[str]) -> None:
-        """Delete the option probabilities that a run stored for these items."""
-        mine = (_VECTOR.c.run_id == run_id, self._database.among(_VECTOR.c.item_id, items))
-        with self._database.transaction() as connection:
-            connection.execute(sa.delete(_VECTOR).where(*mine))
-
-    def read_vectors(self, run_id: str) -> dict[str, tuple[float, ...]]:
-        """Return a run's option probabilities by item id; empty if the run has none.
-
-        The probabilities of an item are in option order.
-        """
-        query = sa.select(_VECTOR.c.item_id, _VECTOR.c.probabilities).where(_VECTOR.c.run_id == run_id)
-        return {row.item_id: row.probabilities for row in self._database.read_rows(query)}
+            connection.execute(sa.update(_MARK).values(row_of(mark)))
 
 
 class Store(Database):
@@ -127,7 +98,6 @@ class Store(Database):
         self.columns = ColumnRepository(self)
         self.pool = PoolRepository(self)
         self.runs = RunRepository(self)
-        self.judge_vectors = JudgeVectorRepository(self)
         self.run_columns = RunColumnsRepository(self)
         self.locks = LockRepository(self)
         self.calls = CallRepository(self)
@@ -135,7 +105,6 @@ class Store(Database):
         self.open_answers = OpenAnswerRepository(self)
         self.labelling = LabellingRepository(self)
         self.searches = SearchRepository(self)
-        self.candidate_columns = CandidateColumnsRepository(self)
         self.words = FullTextRepository(self)
         self.withdrawals = WithdrawalRepository(self)
         self.erasures = ErasureRepository(self)

@@ -12,7 +12,7 @@ import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
@@ -20,13 +20,14 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
-from oversight.harness.platform import find_openers, repair_rights
-from oversight.harness.store.copying import Bar
+from oversight.harness.platform import repair_rights
+from oversight.harness.store.copying import make_bar
 from oversight.harness.store.engines.addresses import (
     address_read_only,
     connect_read_only,
     find_file,
     find_users,
+    name_openers,
     read_address,
     show_address,
 )
@@ -110,7 +111,7 @@ def upgrade_database(url: str, to: str) -> dict[str, int]:
         if _is_there(file, url, to):
             told = "if an earlier upgrade made it, name it as store in study.toml"
             raise StoreError(f"{to} already exists; {told}; otherwise choose another name")
-        users = find_users(url) if file is None else _name_openers(Path(file))
+        users = find_users(url) if file is None else name_openers(file)
         if users:
             raise StoreError(f"{shown}: {users}; first stop all commands and pages that use the study")
         if file is None:
@@ -167,11 +168,6 @@ def name_schema(url: str, schema: str) -> str:
     return named.render_as_string(hide_password=False)
 
 
-def _name_openers(file: Path) -> str:
-    named = [f"process {pid} ({command})" for pid, command in find_openers(file)]
-    return f"{' and '.join(named)} has it open" if named else ""
-
-
 @contextmanager
 def _open_file(new: Path, old: str) -> Iterator[sa.Connection]:
     """Open a new file with the old file attached, in a transaction that excludes other processes."""
@@ -216,7 +212,7 @@ def _copy(connection: sa.Connection, old: str, shown: str) -> dict[str, int]:
     create_tables(connection)
     tables = [table for table in read_metadata().sorted_tables if table.name not in _LEFT]
     number = sum(count_rows(connection, sa.table(name, schema=old)) for name in stored)
-    with closing(Bar(number)) as bar:
+    with make_bar(number) as bar:
         for table in tables:
             if table.name in stored:
                 for statement in _select_rows(connection, table, old):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,29 +18,29 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from oversight.harness.store.audit.audit_trail import AuditEvent, AuditRecord, AuditRepository, append_events
-from oversight.harness.store.audit.design_rows import REPLY_TABLES, BatchDigest, DesignRepository
+from oversight.harness.store.audit.design_rows import REPLIES, BatchDigest, DesignRepository
 from oversight.harness.store.calls.call_repository import book
 from oversight.harness.store.database import Repository
 from oversight.harness.store.full_text.full_text_index import clear_words
-from oversight.harness.store.tables.audit_tables import AbsenceRow, AnswerLinkRow, AuditEventRow, HandoverRow
-from oversight.harness.store.tables.content_tables import (
-    AnswerRow,
-    AssignmentRow,
-    ControlAnswerRow,
-    ControlQuestionRow,
-    ItemRow,
-    ItemSourceRow,
-    QuestionRow,
-    RatingRow,
-)
-from oversight.harness.store.tables.insertion import count_rows, execute_many
-from oversight.harness.store.tables.labelling_tables import (
+from oversight.harness.store.tables.audit_tables import (
+    AbsenceRow,
+    AnswerLinkRow,
+    AuditEventRow,
+    HandoverRow,
     LabelQuarantineRow,
     LabelQueueRow,
     LabelRevisionRow,
     LabelTaskRow,
 )
-from oversight.harness.store.tables.open_tables import UnitDrawRow
+from oversight.harness.store.tables.content_tables import (
+    AssignmentRow,
+    ControlQuestionRow,
+    ItemRow,
+    ItemSourceRow,
+    QuestionRow,
+    UnitDrawRow,
+)
+from oversight.harness.store.tables.insertion import count_rows, execute_many
 from oversight.harness.store.tables.run_tables import (
     CandidateAnswerRow,
     LedgerRow,
@@ -54,11 +54,7 @@ _TASK, _QUEUE = LabelTaskRow.__table__, LabelQueueRow.__table__
 _QUARANTINE, _REVISION = LabelQuarantineRow.__table__, LabelRevisionRow.__table__
 _PREDICTION, _CONTROL = PredictionRow.__table__, ControlQuestionRow.__table__
 _LEDGER, _CANDIDATE_ANSWER = LedgerRow.__table__, CandidateAnswerRow.__table__
-_REPLIES = (
-    (AnswerRow.__table__, "question_id", "verdict"),
-    (ControlAnswerRow.__table__, "question_id", "verdict"),
-    (RatingRow.__table__, "assignment_id", "label"),
-)
+_REPLIES = tuple(REPLIES.values())
 _ASKED = tuple(row.__table__ for row in (QuestionRow, ControlQuestionRow, AssignmentRow))
 _OF_PEOPLE: tuple[tuple[sa.Table, str], ...] = (
     (QuestionRow.__table__, "expert"),
@@ -114,10 +110,8 @@ class WithdrawalRepository(Repository):
         with self._database.transaction(exclusive=True) as connection:
             done = self._take_back(connection, item_id)
             for table in reversed(ItemRow.metadata.sorted_tables):
-                if "item_id" in table.c and table is not _CONTROL:
-                    connection.execute(sa.delete(table).where(table.c.item_id == item_id))
-            for table, condition in _of_item(_CONTROL, item_id):
-                connection.execute(sa.delete(table).where(condition))
+                if "item_id" in table.c:
+                    connection.execute(sa.delete(table).where(_is_about(table, item_id)))
             place = connection.execute(sa.select(_ITEM.c.position).where(_ITEM.c.id == item_id)).scalar_one()
             connection.execute(sa.delete(_ITEM).where(_ITEM.c.id == item_id))
             # Positions must have no gaps, because they are indices of arrays.
@@ -159,9 +153,8 @@ class WithdrawalRepository(Repository):
 
     def _find_asked(self, connection: sa.Connection, item_id: str) -> list[str]:
         found = list[str]()
-        for asked in _ASKED:
-            for table, condition in _of_item(asked, item_id):
-                found += connection.execute(sa.select(table.c.id).where(condition)).scalars()
+        for table in _ASKED:
+            found += connection.execute(sa.select(table.c.id).where(_is_about(table, item_id))).scalars()
         return sorted(found)
 
     def _find_answered(self, connection: sa.Connection, asked: Collection[str]) -> set[str]:
@@ -223,7 +216,7 @@ class WithdrawalRepository(Repository):
         last_about = {record.asked_id: record.position for record in alone}
         batches = self.find_records(lambda record: record.kind == "batch")
         found = list[AuditRecord]()
-        for table in REPLY_TABLES:
+        for table in REPLIES:
             ranges = [r for r in batches if r.detail["table"] == table]
             digests = {record.position: BatchDigest() for record in ranges}
             for answer in answers.read_answers(table) if ranges else ():
@@ -317,13 +310,10 @@ def scrub_file(path: str | Path) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def _of_item(table: sa.Table, item_id: str) -> Iterable[tuple[sa.Table, sa.ColumnElement[bool]]]:
-    """Return the table, and the condition that selects its rows about a study's item.
-
-    Gold questions are not selected, because they are about gold items.
-    """
+def _is_about(table: sa.Table, item_id: str) -> sa.ColumnElement[bool]:
+    """Return the condition that a row is about a study's item; gold questions are about gold items."""
     condition = table.c.item_id == item_id
-    return [(table, sa.and_(condition, table.c.kind != "gold") if table is _CONTROL else condition)]
+    return sa.and_(condition, table.c.kind != "gold") if table is _CONTROL else condition
 
 
 def _charge_reserved(connection: sa.Connection, item_id: str) -> None:

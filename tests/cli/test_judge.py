@@ -256,7 +256,7 @@ def test_log_probabilities_give_the_judge_a_vector(study: Path, oversight: Overs
     oversight("predictions", "reread", "--model", "told", "--write")
     with Store(loaded.store_url) as store:
         (run,) = [run for run in store.runs.read_runs() if run["name"] == "told"]
-        assert not store.judge_vectors.read_vectors(run["id"])
+        assert not store.runs.read_vectors(run["id"])
 
 
 def test_endpoint_without_log_probabilities_is_refused_for_a_judge(

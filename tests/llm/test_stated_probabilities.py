@@ -147,7 +147,7 @@ def test_judge_that_states_probabilities_has_a_vector(
         judge = read_judge(OpenStudy(loaded, store), "wise")
         (run,) = [run for run in store.runs.read_runs() if run["name"] == "wise"]
         found = {p.item_id: p for p in store.runs.read_predictions(run["id"])}
-        vectors = store.judge_vectors.read_vectors(run["id"])
+        vectors = store.runs.read_vectors(run["id"])
     assert judge.stated
     for row, item in zip(judge.p, items, strict=True):
         shown = [row[k] for k in item.permutation]
@@ -163,12 +163,12 @@ def test_judge_that_states_probabilities_has_a_vector(
     with Store(loaded.store_url) as store:
         (first, *_) = [p for p in found.values() if p.option is not None]
         store.runs.store_predictions([(run["id"], replace(first, option=None, confidence=None))])
-        store.judge_vectors.drop_vectors(run["id"], [first.item_id])
+        store.runs.drop_vectors(run["id"], [first.item_id])
     reread = {run["name"]: run for run in oversight("predictions", "reread", "--write")["runs"]}
     assert sum(reread["wise"]["changes"].values()) == 1
     assert not reread["plain"]["changes"]
     with Store(loaded.store_url) as store:
-        assert store.judge_vectors.read_vectors(run["id"]) == vectors
+        assert store.runs.read_vectors(run["id"]) == vectors
         assert {p.item_id: p for p in store.runs.read_predictions(run["id"])} == found
 
 

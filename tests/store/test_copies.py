@@ -241,7 +241,7 @@ def test_a_move_that_is_killed_leaves_at_most_one_that_collects(
     monkeypatch.chdir(copy_study("partitioned", tmp_path))
     before = oversight("estimate")
     place = {
-        "copy_store": "oversight.harness.store.moving.copy_store",
+        "copy_store": "oversight.harness.store.copying.copy_store",
         "write_whole": "oversight.harness.cli.database_verbs.store.write_whole",
         "adopt": "oversight.harness.store.study_store.MarkRepository.adopt",
     }[step]

@@ -163,7 +163,7 @@ def load_archive(store: Store, search: str) -> Archive:
     candidates = {c.id: c for c in searches.read_candidates(search)}
     events: dict[str, Mapping[str, Any]] = dict(searches.read_events(search))
     archive = Archive(splits=splits, candidates=candidates, events=events, search=search, store=searches)
-    for columns in store.candidate_columns.read_answers(search):
+    for columns in searches.read_columns(search):
         archive.table.put_columns(columns)
     for key, noted in events.items():
         if key.startswith(_FAILURES):

@@ -71,20 +71,18 @@ def run_batches(
     """
     _check(targets)
 
-    async def run() -> list[tuple[Target, int]]:
+    async def run(ready: Sequence[Target]) -> list[tuple[Target, int]]:
         async with _open(wanted.store, ready, limits, uncertain) as runs:
             for each in runs:
                 await each.hand_over(wanted)
             return await _collect_all(runs, wait=wait, poll=limits.poll)
 
     with hold_runs(wanted.store, targets, wait=wait_for_lock, take_over=take_over):
-        ready = list[Target]()
-        for one in prepare(wanted, [target.priced(prices) for target in targets]):
-            target, error = one.target, one.error
-            if error is not None:
-                raise error
-            ready.append(target)
-        return run_in_loop(run())
+        prepared = prepare(wanted, [target.priced(prices) for target in targets])
+        for one in prepared:
+            if one.error is not None:
+                raise one.error
+        return run_in_loop(run([one.target for one in prepared]))
 
 
 def cancel_batches(

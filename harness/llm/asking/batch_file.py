@@ -12,10 +12,9 @@ import orjson
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import Fault, ModelError, TransientModelError
 from oversight.harness.llm.models.chat_completions import LimitField, read_refusal, request_body
-from oversight.harness.llm.models.completions import load_body, parse_completion
+from oversight.harness.llm.models.completions import load_body, parse_completion, read_usage
 from oversight.harness.llm.models.interface import ModelReply, Request
 from oversight.harness.llm.models.limited_model import TokenGuess
-from oversight.harness.llm.models.reported_usage import read_usage
 from oversight.harness.llm.models.served_model import ServedModel
 from oversight.harness.llm.reading.reply_reader import ANY_FORM, ReplyForm
 from oversight.harness.llm.runner.prediction import make_failed, read_prediction

@@ -206,8 +206,13 @@ class BatchRun:
             return
 
         async def attempt(tries: int) -> str:
-            found = None if is_new and not tries else await self._find(batch, data)
-            remote_id = found or await self._create(batch, data)
+            remote_id = None if is_new and not tries else await self._find(batch, data)
+            if remote_id is None:
+                try:
+                    remote_id = await self.endpoint.create(batch.marker, data)
+                except FatalModelError:  # the endpoint created no batch
+                    self._close(batch, "failed")
+                    raise
             self.store.calls.update_batch(batch.marker, remote_id=remote_id, state="sent")
             return remote_id
 
@@ -226,13 +231,6 @@ class BatchRun:
     async def _find(self, batch: Batch, data: bytes) -> str | None:
         known = self.store.calls.read_remote_ids()
         return await self.endpoint.find_batch(batch.marker, data, len(batch.requests), known)
-
-    async def _create(self, batch: Batch, data: bytes) -> str:
-        try:
-            return await self.endpoint.create(batch.marker, data)
-        except FatalModelError:  # the endpoint created no batch
-            self._close(batch, "failed")
-            raise
 
     async def _cancel(self, batch: Batch) -> str | None:
         """Ask the endpoint to cancel a batch.

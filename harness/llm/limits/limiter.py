@@ -144,21 +144,18 @@ class AdaptiveRateLimit:
     ----------
     rate
         Estimated calls per second; None while no rate limit is known.
+    is_limited
+        Whether many recent calls were refused, which indicates a rate limit.
     """
 
     def __init__(self) -> None:
         self.rate: float | None = None
         self._share = 0.0
-        self._limited = False
+        self.is_limited = False
         self._since = self._last = 0.0
         self._good = self._bad = 0
         self._in_vain, self._taken = 0, 0.0
         self._growth = _GROWTH
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether many recent calls were refused, which indicates a rate limit."""
-        return self._limited
 
     @property
     def is_known(self) -> bool:
@@ -176,7 +173,7 @@ class AdaptiveRateLimit:
         """Record a success at time `now`; `under_way` is the number of unfinished calls."""
         self._share -= self._share / max(16.0, under_way)
         self._in_vain, self._taken = 0, now
-        if self._limited:
+        if self.is_limited:
             self._count(now)
             self._good += 1
             self._look(now)
@@ -186,11 +183,11 @@ class AdaptiveRateLimit:
         was_clustered = self.is_clustered
         self._share += (1 - self._share) / max(16.0, under_way)
         self._in_vain += 1
-        if self.is_clustered and not (was_clustered and self._limited):
+        if self.is_clustered and not (was_clustered and self.is_limited):
             # Start measuring only now, because earlier calls may have used an allowance for bursts.
-            self._limited = True
+            self.is_limited = True
             self._begin(now)
-        if self._limited:
+        if self.is_limited:
             self._count(now)
             self._bad += 1
             self._look(now)
@@ -230,7 +227,7 @@ class AdaptiveRateLimit:
             self.rate *= 1 + self._growth
             self._growth = min(_FASTEST, 2 * self._growth)
             if self.rate > _UNUSED * taken:
-                self.rate, self._limited = None, False
+                self.rate, self.is_limited = None, False
 
 
 LONGEST_PAUSE = 300.0

@@ -16,9 +16,8 @@ import orjson
 
 from oversight.harness.config import LOCAL_ENDPOINT, ModelSection
 from oversight.harness.errors import ConfigError, FatalModelError, Fault, RefusedRequest, TransientModelError
-from oversight.harness.llm.models.completions import FILTERED, one_line, short
+from oversight.harness.llm.models.completions import FILTERED, one_line, read_usage, short
 from oversight.harness.llm.models.interface import ModelReply, Request
-from oversight.harness.llm.models.reported_usage import read_usage
 
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _OF_THE_ACCOUNT = frozenset({401, 402})

@@ -1,14 +1,17 @@
 """Convert the body of a completion into a `ModelReply` or an error, for all field names in use by endpoints.
 
-The functions are pure, so that plain HTTP, the SDK and the Batch API share them.
+The functions are pure, so that plain HTTP, the SDK and the Batch API share them. If token counts can be
+read in two ways, the larger count is used, so that budgets are not exceeded.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -18,9 +21,10 @@ from oversight.harness.errors import Fault, TransientModelError
 from oversight.harness.llm.models.interface import (
     LARGEST_LOGPROB,
     LEAST_LOGPROB,
+    MOST_TOKENS,
     ModelReply,
+    Tokens,
 )
-from oversight.harness.llm.models.reported_usage import find_usages, read_usage
 from oversight.harness.output import redact
 
 STOP, CUT, FILTERED = "stop", "length", "content_filter"
@@ -189,12 +193,8 @@ def _join_parts(content: Any) -> str:
 
 
 def _is_thought(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") in (
-        "thinking",
-        "reasoning",
-        "redacted_thinking",
-        "summary_text",
-    )
+    kinds = ("thinking", "reasoning", "redacted_thinking", "summary_text")
+    return isinstance(part, dict) and part.get("type") in kinds
 
 
 def _part_text(part: Any) -> str | None:
@@ -220,7 +220,7 @@ def _read_ending(choice: Any) -> str:
         said = next((part for part in said if isinstance(part, str)), None)
     if not isinstance(said, str) or not said.strip():
         return STOP
-    name = _plain_ending(said)
+    name = re.sub(r"^finish_?reason_", "", re.sub(r"[\W_]+", "_", said.strip().casefold()))
     if name in _ENDINGS:
         return _ENDINGS[name]
     fault = Fault.SERVER if _BROKEN.search(name) else Fault.MALFORMED
@@ -228,14 +228,7 @@ def _read_ending(choice: Any) -> str:
     raise TransientModelError(message, fault=fault, in_reply=True)
 
 
-@lru_cache(maxsize=64)
-def _plain_ending(said: str) -> str:
-    return re.sub(r"^finish_?reason_", "", re.sub(r"[\W_]+", "_", said.strip().casefold()))
-
-
-def _read_logprobs(
-    logprobs: Any,
-) -> tuple[tuple[tuple[str, float], ...], tuple[tuple[tuple[str, float], ...], ...]]:
+def _read_logprobs(logprobs: Any) -> tuple[Tokens, tuple[Tokens, ...]]:
     """Return the (token, log-probability) pairs of the answer, and those of each token's alternatives."""
     content: Any = logprobs.get("content") if isinstance(logprobs, dict) else None
     tokens = _read_tokens(content)
@@ -243,7 +236,7 @@ def _read_logprobs(
     return tokens, tops if any(tops) else ()
 
 
-def _read_tokens(parts: Any) -> tuple[tuple[str, float], ...]:
+def _read_tokens(parts: Any) -> Tokens:
     """Return (token, log-probability) pairs; empty if one of the tokens is malformed."""
     found = list[tuple[str, float]]()
     for part in parts if isinstance(parts, list) else ():
@@ -267,3 +260,105 @@ def one_line(text: str, most: int) -> str:
     This prevents a server's message from imitating further lines of the command's own output.
     """
     return redact(" ".join(text.split()))[:most]
+
+
+_NAMES = {
+    "sent": "prompttokens inputtokens prompttokencount inputtokencount",
+    "received": "completiontokens outputtokens candidatestokencount outputtokencount generatedtokens",
+    "total": "totaltokens totaltokencount",
+    "thought": "reasoningtokens thinkingtokens thoughtstokencount thoughttokens",
+    "cached": "cachedtokens promptcachehittokens cachedcontenttokencount",
+    "read beside": "cachereadinputtokens",
+    "written beside": "cachecreationinputtokens",
+}
+_KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+_INNER = ("thought", "cached")
+"""Kinds of tokens that are also counted in nested objects, such as ``completion_tokens_details``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedUsage:
+    """Tokens of one call as counted by its endpoint; 0 if not reported.
+
+    Attributes
+    ----------
+    sent, received
+        Tokens of the request and of the answer, including reasoning.
+    is_partial
+        Whether `received` may omit tokens of the answer.
+    """
+
+    sent: int = 0
+    received: int = 0
+    is_partial: bool = True
+
+    @property
+    def whole(self) -> tuple[int, int] | None:
+        """Tokens sent and received; None if one of the numbers is unknown or incomplete."""
+        return (self.sent, self.received) if self.sent and not self.is_partial else None
+
+
+def read_usage(payload: Any) -> ReportedUsage:
+    """Read the usage from a reply body.
+
+    Reasoning tokens count as received. They are added to ``completion_tokens`` in three cases: if they exceed
+    ``completion_tokens``, if the total shows that ``completion_tokens`` omits them, and if no total is
+    reported, because ``completion_tokens`` may then omit them.
+
+    >>> read_usage({"usage": {"prompt_tokens": 50, "completion_tokens": 5, "total_tokens": 555}})
+    ReportedUsage(sent=50, received=505, is_partial=False)
+    """
+    counts = dict.fromkeys(_NAMES, 0)
+    for usage in find_usages(payload):
+        for kind, count in _read_counts(usage):
+            counts[kind] = max(count, counts[kind])
+    sent, received, total, thought = (counts[kind] for kind in ("sent", "received", "total", "thought"))
+    beside = counts["read beside"] + counts["written beside"]
+    cached = max(beside, counts["cached"])
+    has_total = total >= sent + received and total > 0
+    if sent and (cached > sent or (beside and (not has_total or total >= sent + received + beside))):
+        sent += cached
+    is_partial = not received and not has_total
+    if thought > received or not has_total:
+        received += thought
+    if has_total:
+        received = max(received, total - sent)
+    return ReportedUsage(min(sent, MOST_TOKENS), min(received, MOST_TOKENS), is_partial)
+
+
+def find_usages(payload: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects of a reply body in which endpoints report token counts."""
+    if not isinstance(payload, dict):
+        return
+    choices = payload.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    places: tuple[Any, ...] = (payload, first, payload.get("x_groq"))
+    for place in filter(lambda place: isinstance(place, dict), places):
+        for name in ("usage", "usage_metadata", "usageMetadata"):
+            if isinstance(place.get(name), dict):
+                yield place[name]
+
+
+def _read_counts(usage: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    for name, value in usage.items():
+        if isinstance(value, dict):
+            for part, inner in value.items():
+                kind = _find_kind(str(part))
+                if kind in _INNER:
+                    yield kind, _count(inner)
+        elif kind := _find_kind(str(name)):
+            yield kind, _count(value)
+
+
+@lru_cache(maxsize=256)  # cached, because all replies use the same few names
+def _find_kind(name: str) -> str:
+    return _KINDS.get(re.sub(r"[\W_]+", "", name).casefold(), "")
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return 0
+    return math.ceil(value) if 0 <= value <= MOST_TOKENS else 0

@@ -69,7 +69,6 @@ class HttpClient:
         self._proxy = _find_proxy(self._server)
         self._headers = {"Accept-Encoding": "gzip, deflate", **headers}
         self._timeout, self._most = timeout, max_reply_bytes
-        self._urls = dict[str, URL]()
         self._session: aiohttp.ClientSession | None = None
 
     async def request(
@@ -99,23 +98,18 @@ class HttpClient:
         seconds = self._timeout if seconds is None else seconds
         if self._session is None:
             self._session = self._open_session()
-        timeout = self._session.timeout if seconds == self._timeout else _time_limits(seconds)
         try:
             async with self._session.request(
                 method,
-                self._urls.get(path) or self._add_url(path),
+                self._server.joinpath(path.lstrip("/")),
                 data=body,
-                timeout=timeout,
+                timeout=_time_limits(seconds),
                 proxy=self._proxy,
                 allow_redirects=False,
             ) as reply:
                 return HttpReply(reply.status, reply.headers, await self._read(reply))
         except (TimeoutError, OSError, RuntimeError, aiohttp.ClientError) as error:
             raise self._translate(error, seconds) from error
-
-    def _add_url(self, path: str) -> URL:
-        url = self._urls[path] = self._server.joinpath(path.lstrip("/"))
-        return url
 
     async def close(self) -> None:
         """Close all connections; a later request opens new connections."""
@@ -133,7 +127,6 @@ class HttpClient:
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=self._headers,
-            timeout=_time_limits(self._timeout),
             skip_auto_headers=("User-Agent",),
         )
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import orjson
 
 from oversight.harness.errors import Fault, TransientModelError
 from oversight.harness.output import shorten
 
+ModelFunction: TypeAlias = Callable[[str], Any]
+"""A function from a conversation to the answer, which is called instead of an endpoint."""
+Tokens: TypeAlias = tuple[tuple[str, float], ...]
+"""Tokens with their log-probabilities."""
 MOST_TOKENS = 20_000_000
 """Largest plausible number of tokens of one call; larger reported numbers are errors."""
 LEAST_LOGPROB, LARGEST_LOGPROB = -1e9, 0.01
@@ -34,7 +38,8 @@ class Request:
     messages
         The turns of the conversation; the model answers the last turn.
     temperature, max_tokens
-        Sampling temperature, and maximum number of tokens of the answer; None: the endpoint's default.
+        Sampling temperature, and maximum number of tokens of the answer; None: the
+        endpoint's default.
     stop
         Stop sequences: texts at which the model stops.
     schema
@@ -42,7 +47,8 @@ class Request:
     logprobs
         Whether log-probabilities of the answer are requested.
     constraint
-        Additional body fields of one kind of server that restrict the answer; None if there are none.
+        Additional body fields of one kind of server that restrict the answer; None if
+        there are none.
     """
 
     messages: tuple[Message, ...]
@@ -89,27 +95,29 @@ class ModelReply:
     text
         The answer; may be empty.
     finish_reason
-        Reason why the answer ended: ``"stop"``, ``"length"`` (at the token limit) or ``"content_filter"``.
-        Other words of endpoints are translated to these.
+        Reason why the answer ended: ``"stop"``, ``"length"`` (at the token limit) or
+        ``"content_filter"``. Other words of endpoints are translated to these.
     input_tokens, output_tokens
         Tokens as counted by the endpoint; 0 if not reported.
     model
         Name of the answering model as the endpoint reports it; empty if not reported.
     logprobs
-        Tokens of the answer with their log-probabilities; empty if not requested or not offered.
+        Tokens of the answer with their log-probabilities; empty if not requested or not
+        offered.
     alternatives
-        For each token of `logprobs`, the most likely tokens at its position with their log-probabilities;
-        empty if not offered.
+        For each token of `logprobs`, the most likely tokens at its position with their
+        log-probabilities; empty if not offered.
     is_partial
         Whether `output_tokens` may omit tokens of the answer.
     limits
-        Number of requests that the endpoint allows per window, and seconds until the window is reset; None if
-        not reported.
+        Number of requests that the endpoint allows per window, and seconds until the
+        window is reset; None if not reported.
 
     Raises
     ------
     TransientModelError
-        If a field has the wrong type or is out of range; its fault is ``Fault.MALFORMED``.
+        If a field has the wrong type or is out of range; its fault is
+        ``Fault.MALFORMED``.
     """
 
     text: str
@@ -117,8 +125,8 @@ class ModelReply:
     input_tokens: int = 0
     output_tokens: int = 0
     model: str = ""
-    logprobs: tuple[tuple[str, float], ...] = ()
-    alternatives: tuple[tuple[tuple[str, float], ...], ...] = ()
+    logprobs: Tokens = ()
+    alternatives: tuple[Tokens, ...] = ()
     limits: tuple[float, float] | None = None
     is_partial: bool = False
 

@@ -64,7 +64,7 @@ class TokenGuess:
             `guess` and from the text.
         """
         sent, received = reply.input_tokens, reply.output_tokens
-        self._take(request, sent, received)
+        self.learn(request, sent, received)
         if not sent and (reply.is_partial or reply.finish_reason != FILTERED):  # a filtered prompt is free
             sent = self.guess(request)[0]
         if reply.is_partial or (not received and reply.text):
@@ -80,19 +80,16 @@ class TokenGuess:
         The third value is whether these numbers are estimated.
         """
         if error.used is not None:
-            self._take(request, *error.used)
+            self.learn(request, *error.used)
             return *error.used, False
         if error.in_reply or (error.sent and error.fault in _MAYBE_BILLED):
             return *self.guess(request), True
         return 0, 0, False
 
-    def _take(self, request: Request, sent: int, received: int) -> None:
-        self.learn(request, sent, received)
-        if request.max_tokens and received > request.max_tokens:
-            self._past_limit = max(self._past_limit, received)
-
     def learn(self, request: Request, input_tokens: int, output_tokens: int) -> None:
         """Improve the estimates with the usage of a call; zero `input_tokens` means unreported usage."""
+        if request.max_tokens and output_tokens > request.max_tokens:
+            self._past_limit = max(self._past_limit, output_tokens)
         if not input_tokens:
             return
         if not self._seen:

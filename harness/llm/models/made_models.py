@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from oversight.harness.config import ModelSection
 from oversight.harness.distribution import require
-from oversight.harness.llm.models.interface import RunnableModel
+from oversight.harness.llm.models.interface import ModelFunction, RunnableModel
 
 
-def make_model(settings: ModelSection, function: Callable[[str], Any] | None = None) -> RunnableModel:
+def make_model(settings: ModelSection, function: ModelFunction | None = None) -> RunnableModel:
     """Create the client that the settings describe, or a client that calls `function`.
 
     Raises
     ------
     ConfigError
-        If an API key, the package for Azure, the local server, the function or the command is missing.
+        If an API key, the package for Azure, the local server, the function or the
+        command is missing.
     """
     if function is not None or settings.python is not None:
         from oversight.harness.llm.models.program_models import FunctionModel, load_function

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from oversight.harness.errors import ConfigError, FatalModelError, Fault, ModelError, TransientModelError
-from oversight.harness.llm.models.interface import ModelReply, Request
+from oversight.harness.llm.models.interface import ModelFunction, ModelReply, Request
 
 _IS_SECRET = re.compile("KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|DATABASE|_URL$|DSN", re.IGNORECASE)
 """Pattern of the names of environment variables that a command must not inherit."""
@@ -57,7 +57,7 @@ class FunctionModel(_ProgramModel):
         Seconds to wait for an answer. A thread cannot be stopped, so it continues to run after a timeout.
     """
 
-    def __init__(self, function: Callable[[str], Any], timeout: float) -> None:
+    def __init__(self, function: ModelFunction, timeout: float) -> None:
         super().__init__(timeout)
         self._function = function
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
@@ -177,7 +177,7 @@ def digest_program(function: Callable[..., Any] | None, command: Sequence[str]) 
     return digest.hexdigest()[:12] if found else ""
 
 
-def load_function(name: str) -> Callable[[str], Any]:
+def load_function(name: str) -> ModelFunction:
     """Import the function ``"module:function"``; the current directory is searched first.
 
     Raises
@@ -197,5 +197,5 @@ def load_function(name: str) -> Callable[[str], Any]:
         raise ConfigError(f"python = {name!r} cannot be loaded: {error}") from error
     if not callable(found):
         raise ConfigError(f"python = {name!r} is a {type(found).__name__}, not a function")
-    function: Callable[[str], Any] = found
+    function: ModelFunction = found
     return function

@@ -6,7 +6,7 @@ No other module imports the SDK; other calls use `oversight.harness.llm.models.h
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import openai
 
@@ -68,12 +68,7 @@ class AzureModel(HttpModel):
         await self._sdk.close()
 
 
-class _RawReply(Protocol):
-    @property
-    def http_response(self) -> Any: ...
-
-
-async def read_reply(call: Awaitable[_RawReply]) -> HttpReply:
+async def read_reply(call: Awaitable[Any]) -> HttpReply:
     """Await an SDK call and return its HTTP reply, whatever the status is.
 
     Raises

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from oversight.harness.llm.reading.mentions import Notation, option_letters_of
+from oversight.harness.llm.reading.mentions import Notation, Pattern, option_letters_of
 
 _HEAD = re.compile(r"\bprobabilities\b[\"'*_` \t]{0,8}[:：=]", re.IGNORECASE)
 _NUMBER = r"(?P<value>(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)(?!\d)[ \t]*(?P<percent>%?)"
@@ -61,7 +61,7 @@ def read_distribution(
     return ()
 
 
-def _read_block(text: str, entry: re.Pattern[str]) -> list[tuple[int, float, bool]] | None:
+def _read_block(text: str, entry: Pattern) -> list[tuple[int, float, bool]] | None:
     """Return the entries in the first consecutive lines that list options.
 
     An entry is (option, value, whether the value is a percentage). Returns None if one of these lines also
@@ -95,7 +95,7 @@ def _normalise(found: list[tuple[int, float, bool]], options: int) -> tuple[floa
 
 
 @lru_cache(maxsize=512)
-def _entry(options: tuple[str, ...], notation: Notation | None) -> re.Pattern[str]:
+def _entry(options: tuple[str, ...], notation: Notation | None) -> Pattern:
     """Return the pattern of an option with its probability; the group ``o3`` is option 3."""
     texts = [re.escape(option) for option in options]
     if notation == "letter":

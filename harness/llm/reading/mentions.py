@@ -1,7 +1,7 @@
 """Find where a text mentions options, by their letters or by their texts.
 
-Every mention is replaced by one character, so that patterns such as "the answer is …" do not depend on the
-options.
+Every mention is replaced by one character, so that patterns such as "the answer is …" do
+not depend on the options.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Literal
+from typing import Literal, TypeAlias
 
+Pattern: TypeAlias = re.Pattern[str]
 Notation = Literal["letter", "option"]
 """Requested form of an answer: an option's letter, or its text."""
 
@@ -25,48 +26,11 @@ _NAME = r"[A-ZＡ-ＺⒶ-Ⓩⓐ-ⓩ🅐-🅩\u0391-\u0398\u0410-\u0417\u05d0-\u0
 FIRST, SEVERAL = 0xE000, "\uf8ff"
 """Code of the character that replaces a mention of option 0, and character for an ambiguous mention."""
 MENTION = "[\ue000-\uf8ff]"
-_COMMON = frozenset(
-    [
-        "yes",
-        "no",
-        "true",
-        "false",
-        "none",
-        "both",
-        "other",
-        "unknown",
-        "maybe",
-        "a",
-        "an",
-        "i",
-        "it",
-        "is",
-        "us",
-        "he",
-        "we",
-        "or",
-        "and",
-        "in",
-        "on",
-        "at",
-        "to",
-        "ja",
-        "nein",
-        "oui",
-        "non",
-        "sí",
-        "si",
-        "não",
-        "нет",
-        "да",
-        "是",
-        "否",
-        "はい",
-        "いいえ",
-        "예",
-        "아니오",
-    ]
+_COMMON_WORDS = (
+    "yes no true false none both other unknown maybe a an i it is us he we or and in on at to"
+    " ja nein oui non sí si não нет да 是 否 はい いいえ 예 아니오"
 )
+_COMMON = frozenset(_COMMON_WORDS.split())
 """Option texts that are common words, so they count as mentions only at the end of a clause."""
 
 
@@ -81,8 +45,8 @@ def option_letters_of(k: int) -> tuple[str, ...]:
 def letter_position(name: str, k: int) -> int | None:
     """Return the index, below `k`, of the option that a letter or number names; None if unclear.
 
-    Full-width and circled letters count as plain letters (NFKC). Greek, Cyrillic, Arabic, Hebrew, Chinese and
-    Korean letters count by their position in the alphabet.
+    Full-width and circled letters count as plain letters (NFKC). Greek, Cyrillic, Arabic,
+    Hebrew, Chinese and Korean letters count by their position in the alphabet.
     """
     plain = unicodedata.normalize("NFKC", name).upper().replace("أ", "ا").replace("إ", "ا")
     names = option_letters_of(k)
@@ -133,22 +97,15 @@ _BEFORE, _AFTER = rf"(?<!(?-i:[^\W_{_CJK}]))", rf"(?!(?-i:[^\W_{_CJK}]))"
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
-@dataclass(frozen=True, slots=True)
-class _Texts:
-    """A pattern with one group per option text, longest first, and the index of each group's option."""
-
-    pattern: re.Pattern[str] | None
-    places: tuple[int, ...]
-
-
 @lru_cache(maxsize=1024)
-def _texts(options: tuple[str, ...], left_out: frozenset[int]) -> _Texts:
+def _texts(options: tuple[str, ...], left_out: frozenset[int]) -> tuple[Pattern | None, list[int]]:
+    """Return a pattern with one group per option text, longest first, and each group's option."""
     fold, folded = make_comparable(options)
     order = sorted(set(range(len(options))) - left_out, key=lambda j: -len(folded[j]))
     if not order:
-        return _Texts(None, ())
+        return None, order
     parts = ["(" + _text_pattern(options[j], folded[j], fold) + ")" for j in order]
-    return _Texts(re.compile("|".join(parts), re.IGNORECASE if fold in (_words, _signs) else 0), tuple(order))
+    return re.compile("|".join(parts), re.IGNORECASE if fold in (_words, _signs) else 0), order
 
 
 def _text_pattern(option: str, folded: str, fold: Callable[[str], str]) -> str:
@@ -189,22 +146,22 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
     options
         The options in display order.
     asked
-        The requested notation. It decides how to read a letter that is also the text of another option; if
-        None, that letter is ambiguous.
+        The requested notation. It decides how to read a letter that is also the text of
+        another option; if None, that letter is ambiguous.
     words
         Patterns of the words that may surround a letter.
 
     Returns
     -------
     str
-        `text` without markup, with the character ``chr(FIRST + j)`` for each mention of option j, and
-        `SEVERAL` for each ambiguous mention.
+        `text` without markup, with the character ``chr(FIRST + j)`` for each mention of
+        option j, and `SEVERAL` for each ambiguous mention.
     """
     k, doubles = len(options), _doubles(options)
-    texts = _texts(options, frozenset() if asked == "option" else doubles)
+    pattern, places = _texts(options, frozenset() if asked == "option" else doubles)
     text = text.replace("−", "-")
-    if texts.pattern is not None:
-        text = texts.pattern.sub(lambda m: chr(FIRST + texts.places[(m.lastindex or 1) - 1]), text)
+    if pattern is not None:
+        text = pattern.sub(lambda m: chr(FIRST + places[(m.lastindex or 1) - 1]), text)
     text = _DECORATION.sub("", _LATEX.sub("", text)).replace("’", "'")
     if asked == "option" and doubles:
         return _merge(text)
@@ -216,13 +173,13 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
             return match[0]
         return match[1] + (SEVERAL if match[2].casefold() in clashing else chr(FIRST + place))
 
-    for pattern in _letters(by_number=k > 26):
-        text = pattern.sub(put, text)
+    for letter in _letters(by_number=k > 26):
+        text = letter.sub(put, text)
     return _merge(text)
 
 
 @cache
-def _letters(*, by_number: bool) -> tuple[re.Pattern[str], ...]:
+def _letters(*, by_number: bool) -> tuple[Pattern, ...]:
     """Return patterns for letters in brackets, for letters at the start of a line, and for other letters.
 
     Group 1 is the text before the letter, which is kept; group 2 is the letter.
@@ -250,16 +207,17 @@ class LetterWords:
     before
         Pattern of preceding words that show that the letter names an option.
     after
-        Pattern of following words that show that ``A`` or ``I`` is not an article or pronoun.
+        Pattern of following words that show that ``A`` or ``I`` is not an article or
+        pronoun.
     """
 
-    before: re.Pattern[str]
-    after: re.Pattern[str]
+    before: Pattern
+    after: Pattern
 
     def allow(self, match: re.Match[str]) -> bool:
         """Whether a matched letter names an option, and is not an article, a pronoun or part of a term."""
         text, start, end = match.string, match.start(2), match.end(2)
-        leads = _is_line_start(text, start)
+        leads = not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t>•·#-")
         if match[0] != match[1] + match[2] or (leads and _LEADER_END.match(text, end)):
             return True
         letter, before = match[2], text[max(0, start - 40) : start]
@@ -279,11 +237,6 @@ _ARTICLE = re.compile(r"\s+\w")
 _OPENING = re.compile(
     rf"(?:[.!?:：=,;，。、；—–>→/(&+\-\n]\s*|{MENTION}\s*|[\u3040-\u9fff\uac00-\ud7a3]\s*)\Z"
 )
-
-
-def _is_line_start(text: str, start: int) -> bool:
-    line = text.rfind("\n", 0, start) + 1
-    return not text[line:start].strip(" \t>•·#-")
 
 
 def _merge(text: str) -> str:

@@ -14,12 +14,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
 from typing import Any
 
 from oversight.harness.config import AnswerForm
 from oversight.harness.llm.reading.distributions import read_distribution
-from oversight.harness.llm.reading.grammar import make_grammar
 from oversight.harness.llm.reading.languages import find_languages
 from oversight.harness.llm.reading.mentions import (
     FIRST,
@@ -30,8 +28,8 @@ from oversight.harness.llm.reading.mentions import (
     make_comparable,
     mark_mentions,
 )
-from oversight.harness.llm.reading.statements import find_statements
-from oversight.harness.llm.reading.thoughts import cut_thoughts, split_turns
+from oversight.harness.llm.reading.statements import find_statements, make_grammar
+from oversight.harness.llm.reading.thoughts import cut_thoughts, cut_turns
 
 
 class Step(StrEnum):
@@ -161,7 +159,7 @@ def read_reply(
     text = _GAP.sub(lambda gap: "\n\n" if "\n" in gap[0] else " ", _RESERVED.sub(" ", text))
     reader = _Reader(shown_options, asked, cut)
     turn = cut_thoughts(_RUN.sub(lambda run: run[1], text))
-    answer, _ = split_turns(turn, lambda line: reader.read(line).option is not None)
+    answer = cut_turns(turn, lambda line: reader.read(line).option is not None)
     if len(answer) > _LONGEST:
         return ReplyReading(None, reason="malformed")
     if not answer:
@@ -207,7 +205,7 @@ class _Reader:
         return ReplyReading(best[0], Step.FORM, probabilities=p)
 
     def _by_pattern(self, answer: str, pattern: str) -> ReplyReading:
-        found = list(_compiled(pattern).finditer(answer))
+        found = list(re.finditer(pattern, answer, re.IGNORECASE | re.MULTILINE))
         named = self._phrase(found[-1]["answer"] or "") if found else self._phrase(answer, bare=True)
         if isinstance(named, int):
             return ReplyReading(named, Step.FORM if found else Step.WHOLE)
@@ -270,8 +268,8 @@ class _Reader:
     def _phrase(self, part: str, *, bare: bool = False) -> int | str | None:
         """Return the index of an option if a short text names only this option, without other content.
 
-        Returns `SEVERAL` if the text names several options, and None otherwise. With `bare`, not even words
-        such as "the answer is" may surround the option.
+        Returns `SEVERAL` if the text names several options, and None otherwise. With
+        `bare`, not even words such as "the answer is" may surround the option.
         """
         part = part.strip()
         named = self._by_name(part)
@@ -288,7 +286,8 @@ class _Reader:
     def _by_name(self, part: str) -> int | str | None:
         """Return the index of the option whose letter or text equals a short text, or None.
 
-        If two options match, the requested notation decides; without one, returns `SEVERAL`.
+        If two options match, the requested notation decides; without one, returns
+        `SEVERAL`.
         """
         notation, k = self.asked.notation, len(self.options)
         alone = (_NUMBER if k > 26 else _ALONE).fullmatch(part) if len(part) <= 16 else None
@@ -304,11 +303,6 @@ class _Reader:
         if letter == by_text or notation == "letter":
             return letter
         return SEVERAL if notation is None else by_text
-
-
-@lru_cache(maxsize=16)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
 def _find_values(answer: str) -> tuple[list[str], bool]:

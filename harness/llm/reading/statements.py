@@ -1,12 +1,128 @@
-"""Find which options the sentences of a reply affirm, deny or doubt as the answer."""
+"""Find which options the sentences of a reply affirm, deny or doubt as the answer.
+
+A `Grammar` has the regular expressions for such sentences in several languages.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import cache
 
-from oversight.harness.llm.reading.grammar import Grammar
-from oversight.harness.llm.reading.mentions import MENTION, SEVERAL
+from oversight.harness.llm.reading.languages import Language, make_pattern
+from oversight.harness.llm.reading.mentions import MENTION, SEVERAL, LetterWords, Pattern
+
+_OTHER = f"[^{MENTION[1:-1]}]"
+_ARTICLES = (
+    r"\b(?:both|either|the|an?|my|i|would|case|about|around|probably|likely|definitely|certainly|clearly|surely"
+    r"|der|die|das|eine?n?|las?|les?|el|il|o|une?|uma?|het|een|de|den|det|η|ο|το)\b"
+)
+
+_BEFORE_LETTER = (
+    *("noun", "verb", "right", "wrong", "choose", "final", "deny", "doubt"),
+    *("but", "reason", "joins"),
+)
+_AFTER_LETTER = ("verb", "reason", "joins", "deny", "but", "right")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """Regular expressions for text in which each mention of an option is replaced by one character.
+
+    Attributes
+    ----------
+    letters
+        Patterns of the words around an option's letter.
+    claims, weak_claims
+        Clauses that state an answer; a weak claim is used only if the reply has no other claim.
+    refutations
+        Clauses that say that an option is wrong.
+    deny, doubt, assured, final, instead, retract
+        Words with the roles described in `Language`.
+    turn, clause, reason
+        Words or punctuation between the parts of a sentence, between clauses, and before an explanation.
+    several
+        Several options joined by "or" or "and".
+    fill
+        Words that add no content to a reply that consists of an option.
+    said
+        The words "The answer is", and the rest of the line.
+    """
+
+    letters: LetterWords
+    claims: Pattern
+    weak_claims: Pattern
+    refutations: Pattern
+    deny: Pattern
+    doubt: Pattern
+    assured: Pattern
+    final: Pattern
+    instead: Pattern
+    retract: Pattern
+    turn: Pattern
+    clause: Pattern
+    reason: Pattern
+    several: Pattern
+    fill: Pattern
+    said: Pattern
+
+
+@cache
+def make_grammar(languages: tuple[str, ...]) -> Grammar:
+    """Build the patterns for several languages (names of `LANGUAGES`)."""
+    words = {role.name: make_pattern(role.name, languages) for role in fields(Language)}
+    noun, verb, right, final, joins = (words[r] for r in ("noun", "verb", "right", "final", "joins"))
+    deny, wrong, choose, m = words["deny"], words["wrong"], words["choose"], MENTION
+    is_ = rf"(?:{verb}|[:：=→–—-])"
+    filler = rf"(?:\W+(?:\w{{1,3}}|[a-z]+ly|case|most|best|described|{noun}|{right}|{final}))*"
+    claims = (
+        rf"{noun}{_OTHER}{{0,60}}?{is_}{_OTHER}{{0,40}}?{m}",
+        rf"(?:{right}\W{{1,3}}{noun}|{noun}\W{{1,3}}{right})[\s:—–-]*{m}",
+        rf"{m}(?:\s*{noun})?(?:\W{{0,3}}{is_}{filler}\W*|\W{{1,3}}){right}",
+        rf"{m}\W{{0,3}}{is_}?{_OTHER}{{0,25}}?{noun}\W*$",
+        rf"{choose}(?:\W+\w+){{0,4}}?\W*{m}(?!\W*{verb})",
+        rf"{m}\W{{0,3}}(?:\w+\W+){{0,2}}?\w*{choose}",
+        rf"^\W*{final}\W+(?:\w+\W+){{0,5}}?{m}\W*$",
+        rf"(?:^|\s|,)\W*{words['subject']}(?:\W+\w+){{0,4}}?\W*{verb}{filler}\W*{m}(?:\W+\w+){{0,3}}\W*$",
+        rf"{verb}\W+{m}\W+(?:the|{noun}|{right})",
+        rf"{m}\s+it\s+is\W*$",
+    )
+    refutations = (
+        rf"{deny}\W+(?:\w+\W+){{0,3}}?{m}",
+        rf"{m}(?:\s*{noun})?\W{{0,3}}{_OTHER}{{0,30}}?(?:{wrong}|{deny})",
+        rf"{wrong}\W+(?:\w+\W+){{0,3}}?{m}",
+    )
+    before = "|".join(map(words.__getitem__, _BEFORE_LETTER))
+    after = "|".join(map(words.__getitem__, _AFTER_LETTER))
+    return Grammar(
+        letters=LetterWords(
+            before=_made(rf"(?:{before})\s*(?:{_ARTICLES}\s*)?\Z"),
+            after=_made(rf"\s+(?:{after}|for|per|the|over)"),
+        ),
+        claims=_made("|".join(claims)),
+        weak_claims=_made(rf"{is_}{filler}\W*{m}\W*$"),
+        refutations=_made("|".join(refutations)),
+        deny=_made(rf"{deny}|{wrong}|\w+n't\b"),
+        doubt=_made(words["doubt"]),
+        assured=_made(words["assured"]),
+        final=_made(final),
+        instead=_made(words["instead"]),
+        retract=_made(rf"(?:^|[.,;–—-]\s*)\W*{words['retract']}"),
+        turn=_made(words["but"]),
+        clause=_made(rf"[,;，；、،]|(?={words['contrast']})"),
+        reason=_made(words["reason"]),
+        several=_made(
+            rf"{m}(?:\s*[,/&]\s*{m})*\s*,?\s*(?:{joins}|[/&+、,]|{joins}\s*{noun}|{joins}\s*/\s*{joins})"
+            rf"\s*{m}(?=$|\W)"
+        ),
+        fill=_made(rf"{noun}|{verb}|{right}|{final}|{joins}|{_ARTICLES}|\W"),
+        said=_made(rf"({noun}\W{{0,3}}{is_}\s*)(\S.*)$"),
+    )
+
+
+def _made(pattern: str) -> Pattern:
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+
 
 _SENTENCE = re.compile(r"[^\n.!?。！？؟।]*(?:\.(?=\w)[^\n.!?。！？؟।]*)*[.!?。！？؟।]*")
 _BRACKET = re.compile(r"\([^()]*\)|（[^（）]*）")
@@ -71,34 +187,25 @@ def find_statements(marked: str, grammar: Grammar) -> Findings:
     lines = [line for line in marked.split("\n") if line.strip()]
     heads = {m[1] for line in lines if (m := re.match(rf"\W*({MENTION})(?=\W)", line.strip() + " "))}
     is_list = len(heads) > 1 and len(lines) > 1
-    fields = {m[1] for line in lines[-1:] if (m := _FIELD.fullmatch(line))}
+    names = {m[1] for line in lines[-1:] if (m := _FIELD.fullmatch(line))}
     for place, line in enumerate(lines):
         sentences = [s for s in _SENTENCE.findall(line) if s.strip() and len(s) <= _LONGEST_SENTENCE]
         is_entry = is_list and re.fullmatch(rf"\W*{MENTION}\W*", line) is None
-        is_field = (m := _FIELD.fullmatch(line)) is not None and m[1] in fields
+        is_field = (m := _FIELD.fullmatch(line)) is not None and m[1] in names
         if is_field and not grammar.deny.search(line):
             found.affirmed.append((re.findall(MENTION, line)[0], False))
         for j, sentence in enumerate(sentences):
-            is_first = place == 0 and j == 0
-            is_last = place == len(lines) - 1 and j == len(sentences) - 1
-            edge = _Edge(is_first and not is_entry, is_last and not is_entry)
-            _read_sentence(sentence, grammar, found, edge)
+            is_first = place == 0 and j == 0 and not is_entry
+            is_last = place == len(lines) - 1 and j == len(sentences) - 1 and not is_entry
+            _read_sentence(sentence, grammar, found, first=is_first, last=is_last)
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Edge:
-    """Whether a sentence is the first, and whether it is the last, of a reply.
+def _read_sentence(sentence: str, grammar: Grammar, found: Findings, *, first: bool, last: bool) -> None:
+    """Add the statements of a sentence to `found`.
 
-    A first or last sentence that names a single option counts as a statement of the answer.
+    The first or last sentence of a reply states the answer if it names a single option.
     """
-
-    first: bool
-    last: bool
-
-
-def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge) -> None:
-    """Add the statements of a sentence to `found`."""
     if (found.affirmed or found.weakly) and grammar.retract.search(sentence):
         found.doubted |= {option for option, _ in found.affirmed} | found.weakly
         found.affirmed.clear()
@@ -122,7 +229,7 @@ def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge
             for piece in explanation:
                 _note_refuted(piece, grammar, found)
             options = set(re.findall(MENTION, clause))
-            may_lead = edge.first or edge.last or has_denied
+            may_lead = first or last or has_denied
             if grammar.deny.search(clause):
                 has_denied = True
                 _note_refuted(clause, grammar, found)
@@ -134,7 +241,12 @@ def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge
                 and (has_denied or (n == j == 0 and not _is_denial(clauses[1:2], grammar)))
             ):
                 found.affirmed += [(option, is_final) for option in options]
-            elif edge.last and n == 0 and j == end and _is_weak(clause, grammar):
+            elif (
+                last
+                and n == 0
+                and j == end
+                and (grammar.weak_claims.search(clause) or _is_bare(clause, grammar))
+            ):
                 found.weakly |= options
 
 
@@ -144,10 +256,6 @@ def _is_bare(clause: str, grammar: Grammar, *, has_denied: bool = False) -> bool
         return False
     rest = grammar.fill.sub("", re.sub(MENTION, "", clause))
     return not rest or (has_denied and len(rest) <= _SHORT)
-
-
-def _is_weak(clause: str, grammar: Grammar) -> bool:
-    return _is_bare(clause, grammar) or grammar.weak_claims.search(clause) is not None
 
 
 def _note_refuted(clause: str, grammar: Grammar, found: Findings) -> None:

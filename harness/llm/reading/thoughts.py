@@ -76,16 +76,17 @@ _NEXT_EXAMPLE = re.compile(
 def cut_thoughts(text: str) -> str:
     """Remove from a reply the reasoning that stands between known marks, such as ``<think>``.
 
-    If a mark is opened but not closed, the rest of the text is reasoning. If a mark is closed but not opened,
-    everything before it is reasoning, because the opening mark may be part of the prompt.
+    If a mark is opened but not closed, the rest of the text is reasoning. If a mark is
+    closed but not opened, everything before it is reasoning, because the opening mark may
+    be part of the prompt.
 
     Examples
     --------
     >>> cut_thoughts("[THINK]Perhaps A? No.[/THINK]B")
     'B'
     """
-    if (final := _end_of_last(_CHANNEL_FINAL, text)) is not None:
-        return text[final:]
+    if finals := list(_CHANNEL_FINAL.finditer(text)):
+        return text[finals[-1].end() :]
     if _CHANNEL.search(text):
         return ""
     if bare := _BARE_CHANNEL.match(text):
@@ -116,35 +117,23 @@ def _cut_marked(text: str) -> str:
     return "".join(kept) + ("" if opened and opened not in _WEAK_NAMES else text[last:])
 
 
-def _end_of_last(mark: re.Pattern[str], text: str) -> int | None:
-    return max((found.end() for found in mark.finditer(text)), default=None)
-
-
-def split_turns(text: str, is_answer: Callable[[str], bool]) -> tuple[str, bool]:
-    """Remove the turns of other speakers that a model invented after its own turn.
+def cut_turns(text: str, is_answer: Callable[[str], bool]) -> str:
+    """Remove role names, special tokens and the turns of other speakers that a model invented.
 
     Parameters
     ----------
     is_answer
-        Function that says whether the first line is an answer. If it is, later text that looks like another
-        few-shot example is removed.
-
-    Returns
-    -------
-    str, bool
-        The model's turn without role names and special tokens, and whether further turns were removed.
+        Function that says whether the first line is an answer. If it is, later text that
+        looks like another few-shot example is removed.
     """
     text = _MARKUP.sub("", text.translate(_WIDE))
-    turn, is_cut = text, False
-    for mark in _NEXT_TURN.finditer(text):
-        if _bare(text[: mark.start()]):
-            turn, is_cut = text[: mark.start()], True
-            break
+    turns = (text[: mark.start()] for mark in _NEXT_TURN.finditer(text))
+    turn = next(filter(_bare, turns), text)
     lines = turn.strip().split("\n", 1)
     is_brief = len(lines) == 2 and len(lines[0]) <= _BRIEF
     if is_brief and _NEXT_EXAMPLE.match(lines[1]) and is_answer(lines[0]):
-        turn, is_cut = lines[0], True
-    return _bare(turn), is_cut
+        turn = lines[0]
+    return _bare(turn)
 
 
 def _bare(turn: str) -> str:

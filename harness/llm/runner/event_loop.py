@@ -6,7 +6,7 @@ import asyncio
 import gc
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -63,28 +63,20 @@ def _run(main: Coroutine[Any, Any, T]) -> T:
 
 async def _stoppable(main: Coroutine[Any, Any, T]) -> T:
     """Cancel the work and raise `Stopped` at SIGTERM or SIGHUP, unless other code handles these signals."""
-    loop, task, came = (
-        asyncio.get_running_loop(),
-        cast("asyncio.Task[Any]", asyncio.current_task()),
-        list[int](),
-    )
+    loop, came = asyncio.get_running_loop(), list[int]()
+    task = cast("asyncio.Task[Any]", asyncio.current_task())
 
     def end(number: int, _: FrameType | None) -> None:
         came.append(number)
         loop.call_soon_threadsafe(task.cancel)
 
-    is_main = threading.current_thread() is threading.main_thread()
-    numbers = [signal.SIGTERM, signal.SIGHUP] if is_main else []
-    before = {number: signal.signal(number, end) for number in numbers if is_unattended(number)}
-    try:
-        return await main
-    except asyncio.CancelledError:
-        if came:
-            raise Stopped(came[0]) from None
-        raise
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with _handling((signal.SIGTERM, signal.SIGHUP), end):
+        try:
+            return await main
+        except asyncio.CancelledError:
+            if came:
+                raise Stopped(came[0]) from None
+            raise
 
 
 def _find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -128,12 +120,20 @@ def on_stop_signals(stop: Callable[[float], None]) -> Iterator[list[int]]:
         came.append(number)
         loop.call_soon_threadsafe(receive)
 
-    attended = [number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if _is_free(number)]
-    before = [signal.signal(number, note) for number in attended]
-    try:
+    with _handling((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), note):
         yield came
+
+
+@contextmanager
+def _handling(
+    numbers: Iterable[signal.Signals], handle: Callable[[int, FrameType | None], None]
+) -> Iterator[None]:
+    """Call `handle` at these signals, except for signals that other code handles."""
+    before = {number: signal.signal(number, handle) for number in numbers if _is_free(number)}
+    try:
+        yield
     finally:
-        for number, handler in zip(attended, before, strict=True):
+        for number, handler in before.items():
             signal.signal(number, handler)
 
 

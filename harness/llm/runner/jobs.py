@@ -26,7 +26,7 @@ from oversight.harness.llm.models.interface import Request
 from oversight.harness.llm.models.limited_model import LimitedModel
 from oversight.harness.llm.runner.prediction import make_failed, read_option, read_prediction
 from oversight.harness.llm.runner.prompt import make_request, reply_form_of
-from oversight.harness.llm.runner.targets import RequestedItems, Target, load_items, make_served
+from oversight.harness.llm.runner.targets import ItemSample, RequestedItems, Target, load_items, make_served
 from oversight.harness.llm.runner.terms import RunTerms
 from oversight.harness.output import say
 from oversight.harness.store import ReservedAnswer, add_usage
@@ -62,7 +62,7 @@ class Job:
 
     spec: RunSpec
     model: LimitedModel
-    todo: Iterator[tuple[Item, int]]
+    todo: Iterator[ItemSample]
     budget: Budget | None = None
     reserve: Callable[[ReservedAnswer], Awaitable[None]] | None = None
     before: Mapping[tuple[str, int], Prediction] = field(default_factory=dict)

@@ -17,10 +17,11 @@ from oversight.harness.argument_checks import check_records
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import FullDisk, Stopped, WrongType
 from oversight.harness.llm.limits.budget import Budget, Price, PriceTable
+from oversight.harness.llm.models.interface import ModelFunction
 from oversight.harness.llm.runner.batches import Batches
 from oversight.harness.llm.runner.event_loop import collecting_rarely, run_in_loop
 from oversight.harness.llm.runner.jobs import make_jobs
-from oversight.harness.llm.runner.preparation import Prepared, prepare
+from oversight.harness.llm.runner.preparation import prepare
 from oversight.harness.llm.runner.prompt import DEFAULT_TEMPLATE, check_template
 from oversight.harness.llm.runner.targets import (
     RequestedItems,
@@ -80,7 +81,7 @@ class Progress(AbstractContextManager["Progress"]):
             stored = self._total - self._left + self._asked
             raise FullDisk(f"{error}; {stored:,} of {self._total:,} answers are stored") from error
 
-    def wrote(self, rows: Sequence[tuple[str, Prediction]]) -> None:
+    def wrote(self, rows: Sequence[StoredRow]) -> None:
         """Advance the bar by answers that were stored."""
         for run_id, prediction in rows:
             price = self._prices[run_id]
@@ -108,7 +109,7 @@ _LINGER = 0.002  # seconds during which reservations are collected and then stor
 
 
 def run(
-    model: str | Callable[[str], Any],
+    model: str | ModelFunction,
     items: Iterable[Item],
     *,
     store: str,
@@ -185,9 +186,7 @@ def run(
     return [prediction for prediction in found if prediction.item_id in ids]
 
 
-def _make_target(
-    model: str | Callable[[str], Any], template: str, system: str, settings: dict[str, Any]
-) -> Target:
+def _make_target(model: str | ModelFunction, template: str, system: str, settings: dict[str, Any]) -> Target:
     if isinstance(model, str):
         function, section = None, ModelSection(model=model, **settings)
     elif not callable(model):
@@ -219,7 +218,9 @@ def run_alone(
         for target in ready:
             target.announce(wanted)
             target.refuse_waiting(store)
-        _charge_looks(store, prepared)  # the budgets have already counted these test calls
+        for one in prepared:
+            if one.error is None and one.used.requests:  # the budgets have already counted these test calls
+                store.calls.charge(one.target.spec.id, one.used)
         done = _ask(wanted, ready, terms, lock.check)
     return [
         done.get(one.target) or RunResult(target=one.target, asked=0, error=one.error) for one in prepared
@@ -237,13 +238,6 @@ def _make_budgets(targets: Sequence[Target], terms: RunTerms) -> list[Budget | N
         return [None] * len(targets)
     budget = Budget(usd, tokens, targets[0].price, requests=requests)
     return [budget.at(target.price) for target in targets]
-
-
-def _charge_looks(store: Store, prepared: Sequence[Prepared]) -> None:
-    """Charge each run for the calls that tested its model's features."""
-    for one in prepared:
-        if one.error is None and one.used.requests:
-            store.calls.charge(one.target.spec.id, one.used)
 
 
 def _ask(

@@ -31,7 +31,7 @@ from oversight.harness.types import (
 )
 
 if TYPE_CHECKING:
-    from oversight.harness.llm.models.interface import ModelReply
+    from oversight.harness.llm.models.interface import ModelReply, Tokens
 
 _AROUND = " \n\t\"'*_`()[]{}:."
 """Characters that are stripped from tokens and options before they are compared."""
@@ -141,9 +141,7 @@ def read_open_answer(text: str) -> ReplyReading:
     return ReplyReading(0, Step.WHOLE) if is_answer else ReplyReading(None, reason="empty")
 
 
-def answer_confidence(
-    logprobs: Sequence[tuple[str, float]], shown_options: Sequence[str], shown: int
-) -> float | None:
+def answer_confidence(logprobs: Tokens, shown_options: Sequence[str], shown: int) -> float | None:
     """Return the model's probability of the tokens that name the option.
 
     The last token that equals the option's letter is used. If there is none, the tokens of the last
@@ -165,12 +163,12 @@ def answer_confidence(
         Probability in [0, 1]; None if no tokens spell the option or their log-probability is not a number.
     """
     found = _find_answer(logprobs, shown_options, shown)
-    return _probability(sum(logprobs[j][1] for j in found)) if found else None
+    logprob = sum(logprobs[j][1] for j in found) if found else math.nan
+    # Servers that mask tokens with a grammar may return -inf or nan; others return slightly more than 0.
+    return None if math.isnan(logprob) else math.exp(min(0.0, logprob))
 
 
-def _find_answer(
-    logprobs: Sequence[tuple[str, float]], shown_options: Sequence[str], shown: int
-) -> range | None:
+def _find_answer(logprobs: Tokens, shown_options: Sequence[str], shown: int) -> range | None:
     """Return the indices of the tokens that name the option; None if no tokens spell it."""
     letter = option_letters_of(len(shown_options))[shown]
     for j in reversed(range(len(logprobs))):
@@ -252,11 +250,6 @@ def _begun(token: str, names: Sequence[str]) -> list[int]:
     said = token.strip(_AROUND)
     exact = [k for k, name in enumerate(names) if name == said]
     return exact or [k for k, name in enumerate(names) if said and name.startswith(said)]
-
-
-def _probability(logprob: float) -> float | None:
-    # Servers that mask tokens with a grammar may return -inf or nan; others return slightly more than 0.
-    return math.exp(min(0.0, logprob)) if not math.isnan(logprob) else None
 
 
 def refuse_stranger(answer: ForeignAnswer, file: object) -> DataError:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import orjson
 
@@ -12,7 +12,12 @@ from oversight.harness.config import ModelSection
 from oversight.harness.errors import BudgetSpent, ConfigError, ModelError, OversightError, RefusedRequest
 from oversight.harness.llm.limits.budget import Budget
 from oversight.harness.llm.limits.limiter import Limiter
-from oversight.harness.llm.models.interface import ModelReply, Request, RunnableModel
+from oversight.harness.llm.models.interface import (
+    ModelFunction,
+    ModelReply,
+    Request,
+    RunnableModel,
+)
 from oversight.harness.llm.models.limited_model import LimitedModel
 from oversight.harness.llm.models.made_models import make_model
 from oversight.harness.llm.runner.event_loop import run_in_loop
@@ -28,7 +33,7 @@ _QUESTION = "Is 2 smaller than 3? Answer yes or no."
 _Feature = str
 """Feature of a model: ``"structured"``, ``"logprobs"``, or ``"choice:NAME"`` with a NAME of `CHOICES`."""
 _Ask: TypeAlias = Callable[[Request], Awaitable[ModelReply]]
-MakeModel: TypeAlias = Callable[[ModelSection, Callable[[str], Any] | None], RunnableModel]
+MakeModel: TypeAlias = Callable[[ModelSection, ModelFunction | None], RunnableModel]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +43,11 @@ class Prepared:
     Attributes
     ----------
     target
-        The target; without an error, its spec contains the features that the model offers.
+        The target; without an error, its spec contains the features that the model
+        offers.
     error
-        Reason why the model cannot be called, for example an unreachable endpoint, a refused key or a spent
-        budget; None if it can be called.
+        Reason why the model cannot be called, for example an unreachable endpoint, a
+        refused key or a spent budget; None if it can be called.
     used
         Usage of the calls that tested the model's features.
     """
@@ -61,17 +67,18 @@ def prepare(
 ) -> list[Prepared]:
     """Find out which features each model offers, and check that every needed endpoint answers.
 
-    An endpoint is checked only if its model has unanswered items or untested features. A feature is tested
-    once per model and endpoint, and the result is stored.
+    An endpoint is checked only if its model has unanswered items or untested features. A
+    feature is tested once per model and endpoint, and the result is stored.
 
     Parameters
     ----------
     budgets
-        One budget per target (None means no limit), or empty. Earlier usage of each run is first charged to
-        its budget, even if the model cannot be called now. Tests of features are charged too.
+        One budget per target (None means no limit), or empty. Earlier usage of each run
+        is first charged to its budget, even if the model cannot be called now. Tests of
+        features are charged too.
     uncertain
-        What happens to answers that were unfinished when an earlier command was killed, see
-        `oversight.harness.store.calls.call_repository.settle_lost`.
+        What happens to answers that were unfinished when an earlier command was killed,
+        see `oversight.harness.store.calls.call_repository.CallRepository.charge_left`.
     make_model
         Function that creates the clients to check.
 
@@ -109,9 +116,9 @@ def prepare(
         return found
 
     for target, budget in zip(targets, budgets, strict=bool(budgets)):
-        known = _settle(wanted.store, target)
-        if known is not None:
-            count(known, budget)
+        known = target.read_features(wanted.store)
+        if None not in known.values():
+            count(target.with_features(known), budget)
     found = run_in_loop(look())
     errors = [one.error for one in found if one.error is not None]
     if errors and len(errors) == len(found):
@@ -119,36 +126,11 @@ def prepare(
     return found
 
 
-def _settle(store: Store, target: Target) -> Target | None:
-    """Return the target with its model's stored features; None if a feature has not been tested."""
-    settings = target.settings
-    tried: list[_Feature] = ["structured"] if settings.structured != "never" else []
-    tried += ["logprobs"] if settings.logprobs else []
-    known: dict[str, bool | None] = {
-        name: store.calls.read_probe(settings.where, settings.model, name) for name in tried
-    }
-    if None in known.values():
-        return None
-    update: dict[str, bool | str | None] = dict(known)
-    if target.spec.answer == "choice":
-        update["choice"] = _find_choice(store, settings)
-        if update["choice"] is None:
-            return None
-    return replace(target, spec=target.spec.model_copy(update=update))
-
-
-def _find_choice(store: Store, settings: ModelSection) -> str | None:
-    """Return the first request field in `CHOICES` that a model is known to support, or None."""
-    for name in CHOICES:
-        if store.calls.read_probe(settings.where, settings.model, f"choice:{name}"):
-            return name
-    return None
-
-
 def _count_before(store: Store, target: Target, budget: Budget | None, uncertain: Uncertain) -> None:
     """Charge a run's budget with the usage of its earlier commands.
 
-    An answer that was unfinished when a command was killed is charged with its maximum usage.
+    An answer that was unfinished when a command was killed is charged with its maximum
+    usage.
     """
     left = store.calls.charge_left(target.spec.id, uncertain)
     if left.answers:
@@ -171,34 +153,37 @@ class _Looks:
     looked: set[str] = field(default_factory=set)
 
     async def look(self, target: Target, model: RunnableModel, budget: Budget | None, used: Usage) -> Target:
-        settings, update = target.settings, dict[str, bool | str]()
-        limited = LimitedModel(model, Limiter(1), settings.tries, is_billed=not target.is_program)
+        limited = LimitedModel(model, Limiter(1), target.settings.tries, is_billed=not target.is_program)
         hold = None if budget is None else budget.hold
 
         async def offers(feature: _Feature) -> bool:
             return await self._offers(target, model, feature, lambda r: limited.ask(r, used, hold))
 
-        if settings.structured != "never":
-            update["structured"] = await offers("structured")
-            if settings.structured == "always" and not update["structured"]:
-                raise ConfigError(
-                    f'{target.spec.name}: structured = "always", but {settings.where} does not follow a JSON '
-                    'Schema; use "auto" or "never"'
-                )
-        if settings.logprobs:
-            update["logprobs"] = await offers("logprobs")
-            if target.spec.name in self.wanted.judges and not update["logprobs"]:
-                raise ConfigError(
-                    f"{target.spec.name}: logprobs = true, but {settings.where} returns no "
-                    "log-probabilities, so there are no judge probabilities; use samples = 5, or logprobs = "
-                    "false"
-                )
-        if target.spec.answer == "choice":
-            update["choice"] = await self._choose(target, offers)
-        target = replace(target, spec=target.spec.model_copy(update=update))
+        features = target.read_features(self.wanted.store)
+        for feature, known in features.items():
+            if known is None:
+                is_choice = feature == "choice"
+                features[feature] = await (self._choose(target, offers) if is_choice else offers(feature))
+            if features[feature] is False:
+                self._refuse_without(target, feature)
+        target = target.with_features(features)
         if any(self.wanted.find_left(target)):
             await self._check(target, model)
         return target
+
+    def _refuse_without(self, target: Target, feature: _Feature) -> None:
+        """Raise `ConfigError` if the target cannot be run without a feature."""
+        name, where = target.spec.name, target.settings.where
+        if feature == "structured" and target.settings.structured == "always":
+            raise ConfigError(
+                f'{name}: structured = "always", but {where} does not follow a JSON Schema; use "auto" or '
+                '"never"'
+            )
+        if feature == "logprobs" and name in self.wanted.judges:
+            raise ConfigError(
+                f"{name}: logprobs = true, but {where} returns no log-probabilities, so there are no judge "
+                "probabilities; use samples = 5, or logprobs = false"
+            )
 
     async def _choose(self, target: Target, offers: Callable[[_Feature], Awaitable[bool]]) -> str:
         """Return the first request field in `CHOICES` that the model supports.
@@ -240,7 +225,8 @@ async def _probe(ask: _Ask, feature: _Feature) -> tuple[bool, str]:
     Returns
     -------
     bool, str
-        Whether the model offers the feature, and the beginning of the reply or error as evidence.
+        Whether the model offers the feature, and the beginning of the reply or error as
+        evidence.
 
     Raises
     ------

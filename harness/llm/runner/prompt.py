@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from string import Template
 from typing import Any
 
@@ -37,13 +37,17 @@ probabilities sum to 1. Leave out what has probability 0.
 """
 
 
+FIELDS = ("text", "options", "names", "letters")
+
+
 def check_template(template: str) -> str:
     """Return the template if it is valid.
 
     Raises
     ------
     ConfigError
-        If the template has no ``$text``, an unknown field, or a single ``$`` (a dollar sign is ``$$``).
+        If the template has no ``$text``, an unknown field, or a single ``$`` (a dollar
+        sign is ``$$``).
     """
     parsed = Template(template)
     fields = set(parsed.get_identifiers()) if parsed.is_valid() else None
@@ -72,46 +76,18 @@ def render_prompt(template: str, item: Item, max_words: int | None = None) -> st
     line; ``$names`` the options separated by commas; ``$letters`` the letters separated by commas. Options
     are in display order.
     """
-    return "".join(
-        [_FILL[part](item, max_words) if is_field else part for part, is_field in _parts(template)]
-    )
+    text, options, letters = item.text, item.shown_options, option_letters_of(len(item.options))
+    if max_words is not None and len(text.split()) > max_words:
+        text = " ".join(text.split()[:max_words])
+    lines = [f"({letter}) {option}" for letter, option in zip(letters, options, strict=True)]
+    values = text, "\n".join(lines), ", ".join(options), ", ".join(letters)
+    return _compile(template) % dict(zip(FIELDS, values, strict=True))
 
 
 @lru_cache(maxsize=64)
-def _parts(template: str) -> tuple[tuple[str, bool], ...]:
-    """Split a template into pairs (text, whether the text is the name of a field)."""
-    parts: list[tuple[str, bool]] = []
-    end = 0
-    for match in Template.pattern.finditer(template):
-        parts.append((template[end : match.start()], False))
-        field = match["named"] or match["braced"]
-        parts.append((field, True) if field else ("$", False))
-        end = match.end()
-    return (*parts, (template[end:], False))
-
-
-def _text(item: Item, max_words: int | None) -> str:
-    if max_words is not None and len(item.text.split()) > max_words:
-        return " ".join(item.text.split()[:max_words])
-    return item.text
-
-
-def _options(item: Item, _: int | None) -> str:
-    return _lettered_lines(len(item.options)) % item.shown_options
-
-
-@cache
-def _lettered_lines(k: int) -> str:
-    return "\n".join(f"({name}) %s" for name in option_letters_of(k))
-
-
-_FILL: dict[str, Callable[[Item, int | None], str]] = {
-    "text": _text,
-    "options": _options,
-    "names": lambda item, _: ", ".join(item.shown_options),
-    "letters": lambda item, _: ", ".join(option_letters_of(len(item.options))),
-}
-FIELDS = tuple(_FILL)
+def _compile(template: str) -> str:
+    """Return a template as a format string for the operator ``%``, which is faster than `Template`."""
+    return Template(template.replace("%", "%%")).safe_substitute({name: f"%({name})s" for name in FIELDS})
 
 
 def make_request(spec: RunSpec, item: Item) -> Request:
@@ -155,11 +131,9 @@ CHOICES: dict[str, Callable[[Sequence[str]], dict[str, Any]]] = {
     "structured_outputs": lambda names: {"structured_outputs": {"choice": list(names)}},
     "guided_choice": lambda names: {"guided_choice": list(names)},
     "regex": lambda names: {"regex": "(" + "|".join(map(re.escape, names)) + ")"},
-    "grammar": lambda names: {"grammar": "root ::= " + " | ".join(map(_quote, names))},
+    "grammar": lambda names: {
+        "grammar": "root ::= " + " | ".join(json.dumps(name, ensure_ascii=False) for name in names)
+    },
 }
 """Functions, by name, that return the body field which restricts answers to the given texts: for vLLM,
 older vLLM, SGLang and llama.cpp."""
-
-
-def _quote(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False)

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import partial
-from typing import Any
+from typing import TypeAlias
 
 from oversight.harness.config import LOCAL_ENDPOINT, AnswerForm, ModelSection, RunSpec, api_key
 from oversight.harness.errors import BadInput
 from oversight.harness.llm.limits.budget import FREE, Price, PriceTable, sum_tokens
+from oversight.harness.llm.models.interface import ModelFunction
 from oversight.harness.llm.models.limited_model import TokenGuess
 from oversight.harness.llm.models.program_models import digest_program, load_function
 from oversight.harness.llm.models.served_model import ServedModel
-from oversight.harness.llm.runner.prompt import make_request
+from oversight.harness.llm.runner.prompt import CHOICES, make_request
 from oversight.harness.output import say
 from oversight.harness.seeding import derive_seed
 from oversight.harness.store import UNDER_WAY, HeldLocks, RecordedPrice, Store
 from oversight.harness.types import Item, Usage
+
+Portion: TypeAlias = list[tuple[str, int]]
+"""Pairs of item id and sample number."""
+ItemSample: TypeAlias = tuple[Item, int]
+"""An item, and the sample number of the answer to it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +38,7 @@ class Target:
     spec: RunSpec
     settings: ModelSection
     price: Price | None = None
-    function: Callable[[str], Any] | None = None
+    function: ModelFunction | None = None
 
     @property
     def is_program(self) -> bool:
@@ -56,16 +62,30 @@ class Target:
             used = store.runs.sum_usage(self.spec.id) if used is None else used
             store.runs.record_price(self.spec.id, RecordedPrice(asdict(self.price), sum_tokens(used)))
 
+    def read_features(self, store: Store) -> dict[str, bool | str | None]:
+        """Return whether the model offers each feature that is needed, as stored; None if it is untested.
+
+        The value of "choice" is the first request field in `CHOICES` that the model is known to support.
+        """
+        read = partial(store.calls.read_probe, self.settings.where, self.settings.model)
+        features = dict[str, bool | str | None]()
+        if self.settings.structured != "never":
+            features["structured"] = read("structured")
+        if self.settings.logprobs:
+            features["logprobs"] = read("logprobs")
+        if self.spec.answer == "choice":
+            features["choice"] = next((name for name in CHOICES if read(f"choice:{name}")), None)
+        return features
+
+    def with_features(self, features: Mapping[str, bool | str | None]) -> Target:
+        """Return the target with these features of its model."""
+        return replace(self, spec=self.spec.model_copy(update=features))
+
     def settled(self, store: Store) -> Target:
         """Return the target with its model's stored features; untested features are assumed to be offered."""
-        features = {"structured": self.settings.structured != "never", "logprobs": self.settings.logprobs}
-        where, model = self.settings.where, self.settings.model
-        update = {
-            feature: store.calls.read_probe(where, model, feature) is not False
-            for feature, asked in features.items()
-            if asked
-        }
-        return replace(self, spec=self.spec.model_copy(update=update))
+        known = self.read_features(store)
+        known.pop("choice", None)
+        return self.with_features({name: offered is not False for name, offered in known.items()})
 
     def announce(self, wanted: RequestedItems) -> None:
         """Store the run as the newest of its model; if a setting changed, print the changes."""
@@ -130,7 +150,7 @@ class RequestedItems:
     sample: RandomPart | None = None
     judges: Collection[str] = ()
 
-    def find_left(self, target: Target) -> Iterator[list[tuple[str, int]]]:
+    def find_left(self, target: Target) -> Iterator[Portion]:
         """Yield batches of (item id, sample number) pairs without a stored answer."""
         runs, samples = self.store.runs, target.settings.samples
         return runs.find_unasked(target.spec.id, self.ids, samples, retry_failed=self.retry_failed)
@@ -204,7 +224,7 @@ def make_served(
     )
 
 
-def load_items(store: Store, portions: Iterable[list[tuple[str, int]]]) -> Iterator[tuple[Item, int]]:
+def load_items(store: Store, portions: Iterable[Portion]) -> Iterator[ItemSample]:
     """Yield (item, sample number) for batches of (item id, sample number), loading one batch at a time.
 
     Items that were removed from the study meanwhile are left out.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import OversightError
-from oversight.harness.llm.models.interface import RunnableModel
+from oversight.harness.llm.models.interface import ModelFunction, RunnableModel
 from oversight.harness.llm.models.made_models import make_model
 from oversight.harness.llm.runner.targets import Target
 from oversight.harness.store import Uncertain
@@ -24,9 +23,7 @@ class Workers(Protocol):
     def number(self) -> int:
         """Number of processes; each makes at most `ModelSection.concurrency` calls of a model at once."""
 
-    def make_model(
-        self, settings: ModelSection, function: Callable[[str], Any] | None = None
-    ) -> RunnableModel:
+    def make_model(self, settings: ModelSection, function: ModelFunction | None = None) -> RunnableModel:
         """Create the client of a model, or a client that calls `function`; the workers make the calls."""
 
 

@@ -27,17 +27,18 @@ from oversight.harness.llm.runner.batches import Batches
 from oversight.harness.llm.runner.event_loop import DRAIN, on_stop_signals
 from oversight.harness.llm.runner.jobs import Job
 from oversight.harness.llm.runner.prediction import make_failed
+from oversight.harness.llm.runner.targets import ItemSample
 from oversight.harness.types import Item, Prediction, PredictionStatus, Usage
 
 StoredRow: TypeAlias = tuple[str, Prediction]
+Write: TypeAlias = Callable[[Sequence[StoredRow]], None]
+"""Function that stores rows before it returns."""
 _LOGGER = logging.getLogger(__name__)
 IN_A_ROW = 20
 """A run ends after this number of consecutive items with a refusal, malformed reply or unexpected error."""
 
 
-async def run_jobs(
-    jobs: Sequence[Job], write: Callable[[Sequence[StoredRow]], None]
-) -> tuple[list[OversightError | None], int | None]:
+async def run_jobs(jobs: Sequence[Job], write: Write) -> tuple[list[OversightError | None], int | None]:
     """Run all jobs, store predictions as they arrive, and close the models.
 
     A failing model stops only its own job.
@@ -101,7 +102,7 @@ class _Course:
     given_up: bool = False
     under_way: set[asyncio.Task[Any]] = field(default_factory=set)
 
-    def draw(self) -> tuple[Item, int] | None:
+    def draw(self) -> ItemSample | None:
         """Return the next item and sample number; None at the end."""
         return None if self.ended else next(self.job.todo, None)
 
@@ -154,11 +155,11 @@ class _Course:
             self.end(math.inf if isinstance(error, BudgetSpent) else DRAIN)
 
 
-async def _pool(
-    lanes: int,
-    source: Iterator[tuple[_Course, Item, int]],
-    write: Callable[[Sequence[StoredRow]], None],
-) -> None:
+_Drawn: TypeAlias = tuple[_Course, Item, int]
+"""A job, and the item and sample number that a worker asks about next."""
+
+
+async def _pool(lanes: int, source: Iterator[_Drawn], write: Write) -> None:
     """Run the workers of one limiter and a separate writer, so that no pool waits for another pool."""
     with Batches[StoredRow, None](write, lanes) as rows:
         async with asyncio.TaskGroup() as group:
@@ -167,7 +168,7 @@ async def _pool(
                 await asyncio.sleep(0)  # lets the first workers send calls before the last ones are created
 
 
-async def _work(source: Iterator[tuple[_Course, Item, int]], rows: Batches[StoredRow, None]) -> None:
+async def _work(source: Iterator[_Drawn], rows: Batches[StoredRow, None]) -> None:
     lane = cast("asyncio.Task[Any]", asyncio.current_task())
     for course, item, sample in source:
         prediction = await course.ask(item, sample, lane)
@@ -175,7 +176,7 @@ async def _work(source: Iterator[tuple[_Course, Item, int]], rows: Batches[Store
             await rows.add_request((course.job.run_id, prediction))
 
 
-def _in_turn(courses: list[_Course]) -> Iterator[tuple[_Course, Item, int]]:
+def _in_turn(courses: list[_Course]) -> Iterator[_Drawn]:
     """Yield items from all jobs in turn, so that models that share a limiter get equal shares of calls."""
     left = deque(courses)
     while left:

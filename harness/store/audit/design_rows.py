@@ -29,12 +29,13 @@ from oversight.harness.store.tables.insertion import count_rows
 from oversight.harness.types import Assignment, Question
 
 _POSITION = ItemRow.__table__.c.position
-_REPLIES: dict[str, tuple[sa.Table, str, str]] = {
+REPLIES: dict[str, tuple[sa.Table, str, str]] = {
     "answer": (AnswerRow.__table__, "question_id", "verdict"),
     "control_answer": (ControlAnswerRow.__table__, "question_id", "verdict"),
     "rating": (RatingRow.__table__, "assignment_id", "label"),
 }
-REPLY_TABLES = tuple(_REPLIES)
+"""Tables of replies by name, each with its columns of ids and of values."""
+REPLY_TABLES = tuple(REPLIES)
 """Names of the tables of answers: to questions, to control questions, and by a panel."""
 
 
@@ -145,8 +146,6 @@ class DesignRepository(Repository):
         If the part is sorted by item, rows whose item does not exist are omitted.
         """
         part = DESIGN_PARTS[name]
-        with self._database.transaction() as connection:
-            is_file = connection.dialect.name == "sqlite"
         json = [column for column in part.columns if isinstance(part.table.c[column].type, sa.JSON)]
         json += [column for column in ("propensities", "options", "permutation") if column in part.columns]
         places = [part.columns.index(column) for column in dict.fromkeys(json)]
@@ -157,8 +156,10 @@ class DesignRepository(Repository):
         query = sa.select(*columns)
         if part.by_item:
             query = query.join_from(part.table, ItemRow.__table__).order_by(_POSITION)
-        for column in part.order:
-            query = query.order_by(_sort_plainly(part.table.c[column], is_file=is_file))
+        for column in (part.table.c[name] for name in part.order):
+            # Texts are sorted by code point, independent of the server's locale.
+            is_plain = self._database.is_file or column.type.python_type is not str
+            query = query.order_by(column if is_plain else sa.collate(column, "C"))
         for portion in self._database.read_portions(query.where(*_limit_to_drawn(name))):
             read = [list(map(_read_plainly, col)) if at in places else col for at, col in enumerate(portion)]
             yield [tuple(part.shorten(row)) for row in zip(*read, strict=True)]
@@ -186,7 +187,7 @@ class DesignRepository(Repository):
 
     def read_answers(self, table: str) -> Iterator[StoredAnswerValue]:
         """Yield all answers in one of the `REPLY_TABLES`, in order of arrival."""
-        replies, name, value = _REPLIES[table]
+        replies, name, value = REPLIES[table]
         r = replies.c
         query = sa.select(r.position, r[name], r.expert, r[value], r.source, r.comment)
         for portion in self._database.read_portions(query.order_by(r.position, r[name])):
@@ -195,18 +196,12 @@ class DesignRepository(Repository):
     def count_replies(self) -> int:
         """Return the number of stored answers of all kinds."""
         with self._database.transaction() as connection:
-            return sum(count_rows(connection, table) for table, _, _ in _REPLIES.values())
+            return sum(count_rows(connection, table) for table, _, _ in REPLIES.values())
 
 
 def _limit_to_drawn(name: str) -> tuple[sa.ColumnElement[bool], ...]:
     """Return the condition that omits undrawn items of the pool, which do not belong to the design."""
     return (PoolItemRow.__table__.c.batch > 0,) if name == "drawn_items" else ()
-
-
-def _sort_plainly(column: sa.Column[Any], *, is_file: bool) -> sa.ColumnElement[Any]:
-    """Return an expression that sorts texts by code point, independent of the server's locale."""
-    is_text = column.type.python_type is str
-    return column if is_file or not is_text else sa.collate(column, "C")
 
 
 @lru_cache(maxsize=4096)

@@ -12,9 +12,8 @@ import sqlalchemy as sa
 from oversight.harness.errors import StoreError
 from oversight.harness.store.audit.audit_trail import AuditEvent, append_events
 from oversight.harness.store.database import Repository
-from oversight.harness.store.tables.audit_tables import AbsenceRow, AnswerLinkRow, HandoverRow
+from oversight.harness.store.tables.audit_tables import AbsenceRow, AnswerLinkRow, HandoverRow, LabelTaskRow
 from oversight.harness.store.tables.insertion import execute_many, row_of, select_values, upsert
-from oversight.harness.store.tables.labelling_tables import LabelTaskRow
 
 _ABSENCE, _LINK = AbsenceRow.__table__, AnswerLinkRow.__table__
 _HANDOVER, _TASK = HandoverRow.__table__, LabelTaskRow.__table__
@@ -118,8 +117,8 @@ class PeopleRepository(Repository):
 
         If a question was reassigned several times, one handover leads from its first expert to its last.
         """
-        query = select_values(Handover, _HANDOVER).order_by(_HANDOVER.c.asked_id)
-        return {found.asked_id: found for found in self._database.read_values(Handover, query)}
+        handovers = self._database.read_table(Handover, _HANDOVER, _HANDOVER.c.asked_id)
+        return {found.asked_id: found for found in handovers}
 
     def hand_over(self, given: Sequence[tuple[str, str, str]], reason: str) -> None:
         """Reassign questions, all or none, and delete them from the stored queues.

@@ -14,41 +14,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import sqlalchemy as sa
 
 from oversight.harness.errors import Fault
 from oversight.harness.store.database import Repository, repeated, split_into_batches
+from oversight.harness.store.runs import write_predictions
 from oversight.harness.store.tables.insertion import insert_into, row_of, select_values, upsert
 from oversight.harness.store.tables.run_tables import BatchRow, CallRow, LedgerRow, PredictionRow, ProbeRow
-from oversight.harness.types import PredictionStatus, Source, Usage
+from oversight.harness.types import Prediction, PredictionStatus, Usage
 
 _LEDGER, _PREDICTION = LedgerRow.__table__, PredictionRow.__table__
 _USED = ("requests", "input_tokens", "output_tokens")
-_KEY = ("run_id", "item_id", "sample")
 
 Booked: TypeAlias = Literal["charged", "paid", "under way"]
 """Kinds of ledger rows that sum usage; a run has at most one row of each kind. See `LedgerRow`."""
 Uncertain: TypeAlias = Literal["retry", "hold"]
 """Choice for answers that a dead process left unfinished: ask again, or record them as failed."""
-
-
-def settle_lost(connection: sa.Connection, run_id: str, uncertain: Uncertain) -> Usage:
-    """Remove the reservations of a dead process. Returns their maximum usage.
-
-    With ``"hold"``, each answer is stored as failed with its maximum usage, and is not requested again
-    automatically. With ``"retry"``, the usage is charged to the run, and the answers are requested again.
-    """
-    of_run = (_LEDGER.c.run_id == run_id, _LEDGER.c.kind == "reserved")
-    rows = list(connection.execute(sa.delete(_LEDGER).where(*of_run).returning(_LEDGER)).all())
-    requests, sent, received = (sum(getattr(row, name) for row in rows) for name in _USED)
-    charge = Usage(requests, sent, received, answers=len(rows))
-    if rows and uncertain == "hold":
-        _hold(connection, rows)
-    elif rows:
-        book(connection, run_id, "charged", charge)
-    return charge
 
 
 def book(connection: sa.Connection, run_id: str, kind: Booked, used: Usage) -> None:
@@ -60,34 +43,30 @@ def book(connection: sa.Connection, run_id: str, kind: Booked, used: Usage) -> N
     connection.execute(insert.on_conflict_do_update(index_elements=list(key), set_=more))
 
 
-def _hold(connection: sa.Connection, rows: list[sa.Row[tuple[object, ...]]]) -> None:
+def _hold(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> None:
     """Store reserved answers as failed, adding the usage of the stored predictions that they replace."""
-    t = _PREDICTION.c
-    held = []
+    t, held = _PREDICTION.c, []
+    reason = (
+        f"{Fault.LOST}: the call was unfinished when its process ended; the endpoint may have answered it"
+    )
     for row in rows:
-        key = {name: getattr(row, name) for name in _KEY}
-        same = (t[name] == value for name, value in key.items())
+        same = (t[name] == getattr(row, name) for name in ("run_id", "item_id", "sample"))
         used = sa.select(t.attempts, t.input_tokens, t.output_tokens).where(*same)
         before = connection.execute(used).one_or_none() or (0, 0, 0)
         requests, sent, received = (getattr(row, name) + old for name, old in zip(_USED, before, strict=True))
-        held.append(
-            key
-            | {
-                "option": None,
-                "status": PredictionStatus.FAILED.value,
-                "reason": f"{Fault.LOST}: the call was unfinished when its process ended; "
-                "the endpoint may have answered it",
-                "raw": "",
-                "input_tokens": sent,
-                "output_tokens": received,
-                "seconds": 0.0,
-                "attempts": requests,
-                "confidence": None,
-                "source": Source.CALL.value,
-                "guessed": 1,
-            }
+        lost = Prediction(
+            row.item_id,
+            None,
+            PredictionStatus.FAILED,
+            reason,
+            row.sample,
+            input_tokens=sent,
+            output_tokens=received,
+            attempts=requests,
+            guessed=1,
         )
-    upsert(connection, _PREDICTION, held)
+        held.append((row.run_id, lost))
+    write_predictions(connection, held)
 
 
 UNDER_WAY = ("sending", "sent")
@@ -147,8 +126,8 @@ class Spending:
 _BATCH, _PROBE = BatchRow.__table__, ProbeRow.__table__
 _PROGRAM = "program"
 """Name of the feature under which the digest of a program's files is stored."""
-_CALL, _LEDGER = CallRow.__table__, LedgerRow.__table__
-_SUMS = [_LEDGER.c[name] for name in ("requests", "input_tokens", "output_tokens", "answers")]
+_CALL = CallRow.__table__
+_SUMS = [_LEDGER.c[name] for name in (*_USED, "answers")]
 _RESERVED = {"kind": "reserved", "answers": 1}
 _MADE = select_values(StoredCall, _CALL).where(_CALL.c.key.in_(sa.bindparam("keys", expanding=True)))
 _FOUND = _MADE.where(_CALL.c.error == "")
@@ -235,13 +214,22 @@ class CallRepository(Repository):
             upsert(connection, _LEDGER, [row_of(answer) | _RESERVED for answer in answers])
 
     def charge_left(self, run_id: str, uncertain: Uncertain = "retry") -> Usage:
-        """Settle the reservations that a dead process left for a run (see `settle_lost`).
+        """Remove the reservations that a dead process left for a run. Returns their maximum usage.
 
         Call this before a run makes its first call, and only while no other process makes calls for the run.
-        Returns the charged usage; all zeros if nothing was reserved.
+        With ``"hold"``, each answer is stored as failed with its maximum usage, and is not requested again
+        automatically. With ``"retry"``, the usage is charged to the run, and the answers are requested again.
         """
+        reserved = sa.delete(_LEDGER).where(*_of_run(run_id, "reserved")).returning(_LEDGER)
         with self._database.transaction() as connection:
-            return settle_lost(connection, run_id, uncertain)
+            rows = connection.execute(reserved).all()
+            requests, sent, received = (sum(getattr(row, name) for row in rows) for name in _USED)
+            charge = Usage(requests, sent, received, answers=len(rows))
+            if rows and uncertain == "hold":
+                _hold(connection, rows)
+            elif rows:
+                book(connection, run_id, "charged", charge)
+        return charge
 
     def charge(self, run_id: str, charge: Usage) -> None:
         """Charge a run for calls that belong to no item."""
@@ -282,5 +270,5 @@ class CallRepository(Repository):
         return Usage(*rows[0]) if rows else None
 
 
-def _of_run(run_id: str, kind: Booked) -> tuple[sa.ColumnElement[bool], ...]:
+def _of_run(run_id: str, kind: str) -> tuple[sa.ColumnElement[bool], ...]:
     return _LEDGER.c.run_id == run_id, _LEDGER.c.kind == kind

@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from oversight.harness.errors import RunHeld, StoreError
 from oversight.harness.platform import host_name, is_gone, machine_id, process_start
 from oversight.harness.store.database import Repository, repeated
-from oversight.harness.store.tables.insertion import count_rows, row_of, select_values, upsert
+from oversight.harness.store.tables.insertion import count_rows, select_values, upsert
 from oversight.harness.store.tables.run_tables import RunLockRow
 
 _LOOK = 0.5  # seconds between two attempts to take a lock
@@ -113,16 +113,15 @@ class LockRepository(Repository):
                 if lock.run_id in runs and lock.is_held(take_over=take_over):
                     return lock
             now = float(connection.execute(sa.select(_NOW)).scalar_one())
-            mine = RunLock(
-                run_id="",
-                owner=owner,
-                host=host_name(),
-                machine=machine_id(),
-                pid=pid,
-                started=process_start(pid),
-                since=now,
-            )
-            upsert(connection, _LOCK, [row_of(replace(mine, run_id=run_id)) for run_id in runs])
+            mine = {
+                "owner": owner,
+                "host": host_name(),
+                "machine": machine_id(),
+                "pid": pid,
+                "started": process_start(pid),
+                "since": now,
+            }
+            upsert(connection, _LOCK, [{"run_id": run_id, **mine} for run_id in runs])
         return None
 
     def find_held(self) -> list[RunLock]:

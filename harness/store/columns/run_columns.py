@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -101,14 +101,14 @@ class RunColumnsRepository(Repository):
 
     def read_run(self, run_id: str, index: ItemIndex) -> RunColumns:
         """Return the predictions of a run as columns, and cache them if the database can be written."""
-        version = self._read_version(run_id)
+        versions = self._database.read_rows(sa.select(_VERSION.version).where(_VERSION.run_id == run_id))
         with self._database.reading():
             kept = self._find(run_id, sa.select(_KEPT.c.options, _KEPT.c.confidences, _KEPT.c.counts))
             if kept is not None:
                 return _unpack(kept, index)
             found = self._make(run_id, index)
         if len(found.predictions) >= WORTH_KEEPING and not self._database.read_only:
-            row = {"run_id": run_id, "version": version, **_pack(found)}
+            row = {"run_id": run_id, "version": versions[0][0] if versions else 0, **_pack(found)}
             # If another process is writing, the columns are computed again next time.
             with contextlib.suppress(StoreError), self._database.unless_busy() as connection:
                 connection.execute(sa.delete(_KEPT).where(_KEPT.c.run_id == run_id))
@@ -124,14 +124,8 @@ class RunColumnsRepository(Repository):
         rows = self._database.read_rows(query)
         return rows[0] if rows else None
 
-    def _read_version(self, run_id: str) -> int:
-        rows = self._database.read_rows(sa.select(_VERSION.version).where(_VERSION.run_id == run_id))
-        return rows[0][0] if rows else 0
-
     def _make(self, run_id: str, index: ItemIndex) -> RunColumns:
-        most = sa.select(sa.func.max(_PREDICTION.sample)).where(_PREDICTION.run_id == run_id)
-        several = self._database.read_rows(most)[0][0]
-        if not several:
+        if not self._runs.has_samples(run_id):
             return self._read_once(run_id, index)
         found = self._runs.read_predictions(run_id)
         kinds = [(p.status.value, p.kind) for p in found if p.kind]
@@ -182,19 +176,14 @@ def _columns(
 ) -> RunColumns:
     """Return the `RunColumns`; `kinds` are the pairs (status, kind of reason) of the predictions."""
     failed = PredictionStatus.FAILED.value
+    unreadable = Counter(kind for s, kind in kinds if s not in (failed, PredictionStatus.OK.value))
     return RunColumns(
         predictions=predictions,
-        unreadable=_count(
-            kind for status, kind in kinds if status not in (failed, PredictionStatus.OK.value)
-        ),
-        failed=_count(kind for status, kind in kinds if status == failed),
+        unreadable=dict(unreadable.most_common()),
+        failed=dict(Counter(kind for s, kind in kinds if s == failed).most_common()),
         usage=tuple(usage),
         steps=dict(sorted(steps.items())),
     )
-
-
-def _count(kinds: Iterator[str]) -> dict[str, int]:
-    return dict(Counter(kinds).most_common())
 
 
 def _pack(found: RunColumns) -> dict[str, Any]:

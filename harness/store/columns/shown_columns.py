@@ -8,19 +8,19 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from oversight.harness.store.controls.control_questions import ControlRepository
 from oversight.harness.store.database import Repository
 from oversight.harness.store.serialization import read_json
+from oversight.harness.store.study_content import ContentRepository
 from oversight.harness.store.tables.content_tables import (
     ControlQuestionRow,
-    GoldItemRow,
     ItemRow,
     ItemSourceRow,
     QuestionRow,
 )
-from oversight.harness.store.tables.insertion import select_values
 from oversight.harness.types import Item
 
-_ITEM, _GOLD, _SOURCE = ItemRow.__table__, GoldItemRow.__table__, ItemSourceRow.__table__
+_ITEM, _SOURCE = ItemRow.__table__, ItemSourceRow.__table__
 _ASKED = (QuestionRow.__table__.c, ControlQuestionRow.__table__.c)
 
 WriteShown = Callable[[tuple[str, ...], tuple[int, ...]], tuple[str, Sequence[str]]]
@@ -36,17 +36,11 @@ class ShownRepository(Repository):
         for t in _ASKED:
             query = sa.select(t.id, t.item_id, t.option).where(self._database.among(t.id, ids))
             asked |= {name: (item, option) for name, item, option in self._database.read_tuples(query)}
-        items = self._find_items({item for item, _ in asked.values()})
+        about = {item for item, _ in asked.values()}
+        items = ContentRepository(self._database).find_items(about)
+        if len(items) < len(about):
+            items = ControlRepository(self._database).find_gold(about) | items
         return {name: (items[item], option) for name, (item, option) in asked.items()}
-
-    def _find_items(self, ids: Collection[str]) -> dict[str, Item]:
-        query = select_values(Item, _ITEM).where(self._database.among(_ITEM.c.id, ids))
-        found = {item.id: item for item in self._database.read_values(Item, query)}
-        if len(found) < len(ids):
-            t = _GOLD.c
-            gold = sa.select(t.id, t.text, t.options, t.permutation).where(self._database.among(t.id, ids))
-            found = {row.id: Item(*row) for row in self._database.read_rows(gold)} | found
-        return found
 
     def has_source(self, digest: str) -> bool:
         """Whether a source with this digest was stored completely.

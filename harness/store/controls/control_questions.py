@@ -1,9 +1,14 @@
-"""SQL of control questions and the answers to them."""
+"""SQL of control questions and the answers to them.
+
+Code that collects answers uses replies to all questions. Code that estimates uses only replies to the
+study's own questions.
+"""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from operator import attrgetter
@@ -11,8 +16,9 @@ from operator import attrgetter
 import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
-from oversight.harness.store.database import Repository
-from oversight.harness.store.replies import ReplyRepository
+from oversight.harness.store.audit.audit_trail import AuditEvent
+from oversight.harness.store.database import Database, Repository, split_into_batches
+from oversight.harness.store.replies import SORTED, ReplyFields, ReplyRepository, Response
 from oversight.harness.store.serialization import write_tuple
 from oversight.harness.store.tables.content_tables import (
     ControlQuestionRow,
@@ -100,7 +106,7 @@ class ControlRepository(Repository):
     @property
     def replies(self) -> ReplyRepository:
         """Repository of the answers to control questions."""
-        return ReplyRepository(self._database, panel=False, control=True)
+        return ReplyRepository(self._database, "control_answer")
 
     def add_gold_items(self, items: Iterable[GoldItem]) -> int:
         """Store gold items that are not stored yet. Returns how many were new."""
@@ -126,23 +132,15 @@ class ControlRepository(Repository):
             rows = self._database.read_tuples(query)
             return [ControlQuestion(name, ControlKind(kind), *others) for name, kind, *others in rows]
 
-    def read_gold_items(self) -> dict[str, GoldItem]:
-        """Return all gold items by id."""
-        query = sa.select(*(_GOLD.c[name] for name in _OF_GOLD))
-        return {
-            row.id: GoldItem(Item(row.id, row.text, row.options, row.permutation), row.truth)
-            for row in self._database.read_rows(query)
-        }
+    def read_gold_items(self, *conditions: sa.ColumnElement[bool]) -> dict[str, GoldItem]:
+        """Return the gold items that meet all conditions, by id."""
+        query = sa.select(*(_GOLD.c[name] for name in _OF_GOLD)).where(*conditions)
+        return {item[0]: GoldItem(Item(*item), truth) for *item, truth in self._database.read_rows(query)}
 
     def find_gold(self, ids: Collection[str]) -> dict[str, Item]:
         """Return the gold items with these ids, without their true options; unknown ids are left out."""
-        query = sa.select(*(_GOLD.c[name] for name in _OF_GOLD[:-1])).where(
-            self._database.among(_GOLD.c.id, ids)
-        )
-        return {
-            row.id: Item(row.id, row.text, row.options, row.permutation)
-            for row in self._database.read_rows(query)
-        }
+        found = self.read_gold_items(self._database.among(_GOLD.c.id, ids))
+        return {name: gold.item for name, gold in found.items()}
 
     def count_asked(self) -> dict[str, int]:
         """Return the number of control questions by expert."""
@@ -211,3 +209,90 @@ class ControlRepository(Repository):
         """Whether no key may be created, because a key or questions exist already."""
         read = self._database.read_tuples if connection is None else connection.execute
         return any(list(read(sa.select(table.c.id).limit(1))) for table in (_KEY, *_DRAWN))
+
+
+class AllReplies(ReplyRepository):
+    """Experts' replies from two tables: one for the study's questions, one for control questions.
+
+    Parameters
+    ----------
+    database
+        The study's database.
+    controls
+        The study's control questions.
+    """
+
+    def __init__(self, database: Database, controls: ControlRepository) -> None:
+        super().__init__(database, "answer")
+        self._controls = controls
+
+    def read_replies(self) -> dict[str, Response]:
+        """Return all replies by question id; replies to control questions come last."""
+        return super().read_replies() | self._controls.replies.read_replies()
+
+    def find_replies(self, ids: Iterable[str]) -> dict[str, Response]:
+        """Return the replies to the given questions, by question id."""
+        names = list(ids)
+        return super().find_replies(names) | self._controls.replies.find_replies(names)
+
+    def find_values(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the value of each given question's reply, by question id."""
+        return super().find_values(names) | self._controls.replies.find_values(names)
+
+    def count_replies(self) -> dict[tuple[str, str], int]:
+        """Count replies by person and answer."""
+        return dict(Counter(super().count_replies()) + Counter(self._controls.replies.count_replies()))
+
+    def count_arrivals(self, most: int) -> list[dict[str, int]]:
+        """Return each person's number of replies in each of at most `most` portions.
+
+        The portions are consecutive in the order of arrival. Replies to control questions are numbered
+        separately. They are spread evenly over the portions of the study's replies, which is a good
+        approximation because control questions have random places.
+        """
+        found, more = super().count_arrivals(most), self._controls.replies.count_arrivals(most)
+        if not found or not more:
+            return found or more
+        for place, portion in enumerate(more):
+            into = found[place * len(found) // len(more)]
+            for name, n in portion.items():
+                into[name] = into.get(name, 0) + n
+        return found
+
+    def add_replies(self, replies: Iterable[ReplyFields]) -> int:
+        """Store replies, all or none. Returns the number of replies that were not stored before."""
+        if not self._controls.has_controls():
+            return super().add_replies(replies)
+        aside = list[ReplyFields]()
+        with self._database.together(exclusive=True):
+            new = super().add_replies(self._leave_controls(replies, aside))
+            return new + self._controls.replies.add_replies(aside)
+
+    def replace_replies(
+        self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]
+    ) -> list[AuditEvent]:
+        """Replace the replies to these questions that arrived through the channel `source`.
+
+        Returns the audit events to append.
+        """
+        names, events = list(ids), list[AuditEvent]()
+        apart = self._controls.pick_controls([*names, *(reply.id for reply in replies)])
+        for is_control in (False, True):
+            asked = [name for name in names if (name in apart) is is_control]
+            said = [reply for reply in replies if (reply.id in apart) is is_control]
+            if asked or said:
+                store = self._controls.replies.replace_replies if is_control else super().replace_replies
+                events += store(connection, asked, source, said)
+        return events
+
+    def _leave_controls(
+        self, replies: Iterable[ReplyFields], aside: list[ReplyFields]
+    ) -> Iterator[ReplyFields]:
+        """Yield the replies to the study's questions; append the replies to control questions to `aside`."""
+        for portion in split_into_batches(replies, SORTED):
+            apart = self._controls.pick_controls([reply[0] for reply in portion])
+            for reply in portion:
+                if reply[0] in apart:
+                    aside.append(reply)
+                else:
+                    yield reply

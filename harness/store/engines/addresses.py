@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ _SETTINGS = (
     "foreign_keys=ON",
     "cache_size=-65536",  # 64 MiB; ids are hashes, so writing to an index touches many pages
 )
-_FEW = "cache_size=-2048"
 
 
 def is_read_only(file: str) -> bool:
@@ -69,19 +68,6 @@ def set_up_sqlite(connection: Any, _record: object) -> None:
     cursor.close()
 
 
-@contextmanager
-def keeping_few(connection: sa.Connection | None) -> Iterator[None]:
-    """Shrink SQLite's page cache during the block, for one scan of a file; do nothing for None."""
-    if connection is None or connection.dialect.name != "sqlite":
-        yield
-        return
-    connection.exec_driver_sql(f"PRAGMA {_FEW}")
-    try:
-        yield
-    finally:
-        connection.exec_driver_sql(f"PRAGMA {_SETTINGS[-1]}")
-
-
 _OTHERS = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"""
@@ -104,10 +90,13 @@ def find_users(url: str) -> str:
             is_alone = connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0] == "delete"
         except sqlite3.OperationalError:
             is_alone = False
-    if is_alone:
-        return ""
+    return "" if is_alone else name_openers(file) or "another process has it open"
+
+
+def name_openers(file: str) -> str:
+    """Return a text about the processes that have a file open; empty if none are known."""
     named = [f"process {pid} ({command})" for pid, command in find_openers(Path(file))]
-    return f"{' and '.join(named) or 'another process'} has it open"
+    return f"{' and '.join(named)} has it open" if named else ""
 
 
 def may_write(connection: sa.Connection) -> bool:

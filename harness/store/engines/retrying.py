@@ -23,17 +23,17 @@ PATIENCE = 120.0
 _FIRST, _LONGEST = 0.1, 2.0  # first and longest time between two attempts, in seconds
 
 
-def connect(engine: sa.Engine, shown: str, *, patience: float = PATIENCE) -> sa.Connection:
+def connect(engine: sa.Engine, shown: str) -> sa.Connection:
     """Connect; if a server does not answer, print a message and wait for it.
 
     Raises
     ------
     sqlalchemy.exc.OperationalError
-        The last error, if the server does not answer within `patience` seconds.
+        The last error, if the server does not answer within `PATIENCE` seconds.
     """
     if engine.dialect.name == "sqlite":
         return engine.connect()
-    pause, end, told = _FIRST, time.monotonic() + patience, False
+    pause, end, told = _FIRST, time.monotonic() + PATIENCE, False
     while True:
         try:
             connection = engine.connect()

@@ -40,8 +40,7 @@ def copy_rows(
     connection.exec_driver_sql(made)
     quoted = ", ".join(map(connection.dialect.identifier_preparer.quote, names))
     _copy(connection, f"COPY {beside.name} ({quoted}) FROM STDIN", clean_rows(rows))
-    insert = import_module("sqlalchemy.dialects.postgresql").insert(table)
-    insert = insert.from_select(names, sa.select(*(beside.c[name] for name in names)))
+    insert = insert_into(table, connection.dialect).from_select(names, sa.select(*beside.c))
     insert = meet_known(insert, table, names, known).execution_options(preserve_rowcount=True)
     written = connection.execute(insert).rowcount
     connection.exec_driver_sql(f"DELETE FROM {beside.name}")  # noqa: S608  the table's own name
@@ -175,10 +174,5 @@ def _compile_insertion(
     dialect_class: Any = type(dialect)
     positional = dialect_class(paramstyle="qmark" if dialect.name == "sqlite" else "format")
     compiled = insert.compile(dialect=positional)
-    sql, order = str(compiled), compiled.positiontup or ()
-    listed = f"({', '.join(order)})"
-    if dialect.name == "sqlite" and listed in sql:
-        # All parameters are "?", so it suffices to reorder the column names, not the values of every row.
-        return sql.replace(listed, f"({', '.join(names)})", 1), list
-    arrange = itemgetter(*(names.index(name) for name in order))
-    return sql, lambda rows: list(map(arrange, rows))
+    arrange = itemgetter(*(names.index(name) for name in compiled.positiontup or ()))
+    return str(compiled), lambda rows: list(map(arrange, rows))

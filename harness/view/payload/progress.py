@@ -86,7 +86,7 @@ def _describe_run(
         unreadable = int(np.count_nonzero(kept.predictions.is_unreadable))
         failed = int(np.count_nonzero(kept.predictions.has_failed))
     else:
-        used, (counts, _) = store.runs.sum_answers(name), store.runs.count_samples(name)
+        used, counts = store.runs.sum_answers(name), store.runs.count_samples(name)
         answers, failed = sum(counts.values()), counts[PredictionStatus.FAILED]
         unreadable = sum(number for status, number in counts.items() if status.no_option)
     return {
