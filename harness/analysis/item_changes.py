@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
@@ -67,9 +68,7 @@ def remove_item(study: Study, item_id: str, reason: str, *, erase: bool = False)
     >>> removed.questions, removed.predictions
     (1, 2)
     """
-    with _open(study, reason) as store, store.together(exclusive=True):
-        item, before = _find(store, item_id), count_findings(study, store)
-        freeze = DesignFreeze(study, store)
+    with _changing(study, item_id, reason) as (store, item, before):
         done = store.withdrawals.remove_item(item_id)
         told: dict[str, object] = {"reason": reason}
         if not erase:
@@ -79,8 +78,6 @@ def remove_item(study: Study, item_id: str, reason: str, *, erase: bool = False)
         if erase:
             store.withdrawals.erase_calls(item.text)
             _erase_events(store, item_id, done)
-        store.audit.redact(store.withdrawals.reseal_batches())
-        freeze.end(1)
         changed = _describe(store, item_id, done)
     if erase:
         scrub(study)
@@ -101,8 +98,7 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
         If the item does not exist, the items file lacks it or contains the same text and options, or the
         number of options would change.
     """
-    with _open(study, reason) as store, store.together(exclusive=True):
-        old, before = _find(store, item_id), count_findings(study, store)
+    with _changing(study, item_id, reason) as (store, old, before):
         new = next((item for item in stream_items(study) if item.id == item_id), None)
         if new is None:
             raise BadInput(f"the items file has no item {item_id!r}; write the corrected item there first")
@@ -116,7 +112,6 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
                 "the study, where questions were drawn from these options; remove the item from the study, "
                 "and give the new item another id"
             )
-        freeze = DesignFreeze(study, store)
         done = store.withdrawals.correct_item(replace(new, permutation=old.permutation), ask_again=ask_again)
         told: dict[str, object] = {
             "reason": reason,
@@ -128,8 +123,6 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
             "before": _hash(old), "after": _hash(new), "asked_again": ask_again, "findings_before": before
         }  # fmt: skip
         _note(store, "item_corrected", item_id, told, detail)
-        store.audit.redact(store.withdrawals.reseal_batches())
-        freeze.end(1)
         return _describe(store, item_id, done)
 
 
@@ -139,14 +132,24 @@ def scrub(study: Study) -> None:
         scrub_file(study.store_url.removeprefix("sqlite:///"))
 
 
-def _open(study: Study, reason: str) -> Store:
+@contextmanager
+def _changing(study: Study, item_id: str, reason: str) -> Iterator[tuple[Store, Item, int]]:
+    """Open the database for a change of one item, and seal the audit trail and the design afterwards.
+
+    Yields the database, the stored item, and the number of violations that an audit finds before the change.
+    """
     if not reason.strip():
         raise BadInput("--reason: give the reason; the audit trail keeps it")
     if not has_database(study.store_url):
         raise BadInput("there is no database of this study yet; edit the items file instead")
-    store = Store(study.store_url)
-    store.marks.refuse_mark()
-    return store
+    with Store(study.store_url) as store:
+        store.marks.refuse_mark()
+        with store.together(exclusive=True):
+            item, before = _find(store, item_id), count_findings(study, store)
+            freeze = DesignFreeze(study, store)
+            yield store, item, before
+            store.audit.redact(store.withdrawals.reseal_batches())
+            freeze.end(1)
 
 
 def _find(store: Store, item_id: str) -> Item:

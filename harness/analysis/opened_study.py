@@ -299,29 +299,24 @@ def answers_for(gold: Sequence[GoldOnItem], predictions: PredictionColumns) -> l
 
 def match_gold(store: Store, answers: ControlAnswers | None, index: ItemIndex) -> list[GoldOnItem]:
     """Find the gold answers about items that the study also contains; empty without control questions."""
+    if answers is None:
+        return []
+    gold = {name: found.item for name, found in store.controls.read_gold_items().items()}
+    said = [
+        (control, gold[control.item_id], SAID[answers.replies[control.id].value])
+        for control in answers.controls
+        if control.kind is ControlKind.GOLD and control.id in answers.replies
+        if answers.replies[control.id].value in SAID
+    ]
+    same = store.content.find_same({item.text for _, item, _ in said})
+    places = {(item.text, item.options): index.places[item.id] for item in same}
     rows = list[GoldOnItem]()
-    said = {} if answers is None else _read_said(answers)
-    if answers is not None and said:
-        gold = {name: found.item for name, found in store.controls.read_gold_items().items()}
-        asked = {c.item_id for c in answers.controls if c.id in said}
-        same = store.content.find_same({gold[name].text for name in asked})
-        places = {(item.text, item.options): index.places[item.id] for item in same}
-        for control in answers.controls:
-            item = gold.get(control.item_id)
-            place = None if item is None else places.get((item.text, item.options))
-            if place is not None and control.id in said:
-                about = answers.truth[control.item_id] == control.option
-                rows.append((place, control.option, about, said[control.id] is about))
+    for control, item, yes in said:
+        place = places.get((item.text, item.options))
+        if place is not None:
+            about = answers.truth[control.item_id] == control.option
+            rows.append((place, control.option, about, yes is about))
     return rows
-
-
-def _read_said(answers: ControlAnswers) -> dict[str, bool]:
-    """Return a mapping: id of an answered gold question → whether the answer is yes."""
-    return {
-        c.id: SAID[answers.replies[c.id].value]
-        for c in answers.controls
-        if c.kind is ControlKind.GOLD and c.id in answers.replies and answers.replies[c.id].value in SAID
-    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

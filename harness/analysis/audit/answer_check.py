@@ -28,11 +28,10 @@ class AuditFindings:
     shown: list[str] = field(default_factory=list)
     number: int = 0
 
-    def add(self, text: str) -> None:
-        """Add a violation."""
-        self.number += 1
-        if self.number <= _MOST_SHOWN:
-            self.shown.append(text)
+    def add(self, *texts: str) -> None:
+        """Add violations."""
+        self.number += len(texts)
+        self.shown += texts[: _MOST_SHOWN - len(self.shown)]
 
     def lines(self) -> list[str]:
         """Return `shown`, plus a line with the number of violations that are not shown."""
@@ -55,12 +54,11 @@ class BatchCheck:
         self._number, self._digest = int(record.value), str(record.detail["digest"])
         self._ways = record.way.split(", ")
         self._found, self._replaced = BatchDigest(), 0
-        self._count, self._foreign = 0, 0
+        self._foreign = 0
         self._portion: list[tuple[str, str, str]] = []
 
     def check_answer(self, asked_id: str, person: str, value: str, source: str) -> None:
         """Add the next stored answer to the batch's digest, which `end` compares with the recorded digest."""
-        self._count += 1
         self._foreign += source not in self._ways
         self._portion.append((asked_id, person, value))
         if len(self._portion) == _PORTION:
@@ -81,7 +79,7 @@ class BatchCheck:
         Returns the number of answers that cannot be checked, because some were replaced or withdrawn.
         """
         self._flush()
-        number = self._count
+        number = self._found.number
         name = f"the batch of event {self.event} ({self.table} {self.first} to {self.last})"
         if self._foreign:
             ways = ", ".join(self._ways)
