@@ -10,7 +10,7 @@ import re
 import sys
 import threading
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -88,20 +88,18 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def read_level(args: argparse.Namespace) -> float:
-    """Return the confidence level that ``--set`` gives to a command without a study.
+def parse_settings_alone(args: argparse.Namespace, known: Set[str], told: str) -> dict[str, Any]:
+    """Return the values of ``--set`` of a command without a study; `told` says why there is no study.
 
     Raises
     ------
     BadInput
-        If ``--set`` gives any other setting.
+        If ``--set`` names another setting than those in `known`.
     """
     settings = parse_settings(args.settings)
-    if other := settings.keys() - {"estimate.level"}:
-        raise BadInput(
-            f"--set {min(other)} needs a study, but --options plans without a study; leave out one of the two"
-        )
-    return float(settings.get("estimate.level", 0.95))
+    if other := settings.keys() - known:
+        raise BadInput(f"--set {min(other)} needs a study, but {told}; leave out one of the two")
+    return settings
 
 
 def add_verbose(parser: argparse.ArgumentParser) -> None:
@@ -152,20 +150,6 @@ def study_of(args: argparse.Namespace) -> Study:
     return study
 
 
-def parse_json(option: str, text: str) -> Any:
-    """Parse the JSON text of an option.
-
-    Raises
-    ------
-    BadInput
-        If the text is not JSON; the message names the option.
-    """
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{option}: {shorten(text)} is not JSON: {error}") from None
-
-
 def parse_numbers(
     option: str, text: str, needed: Mapping[str, type], known: Mapping[str, type] | None = None
 ) -> dict[str, Any]:
@@ -176,9 +160,14 @@ def parse_numbers(
     Raises
     ------
     BadInput
-        If a name is missing or unknown, or a value is not a number; the message names the option.
+        If the text is not JSON, a name is missing or unknown, or a value is not a number; the message names
+        the option.
     """
-    numbers, kinds = parse_json(option, text), {**needed, **(known or {})}
+    try:
+        numbers = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{option}: {shorten(text)} is not JSON: {error}") from None
+    kinds = {**needed, **(known or {})}
     if not isinstance(numbers, dict) or not needed.keys() <= numbers.keys() <= kinds.keys():
         only, rest = ("", f" (and {', '.join(known)} if known)") if known else ("exactly ", "")
         raise BadInput(f"{option}: give a JSON object with {only}{', '.join(needed)}{rest}")

@@ -17,8 +17,6 @@ from oversight.harness.report import group_reasons
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from oversight.harness.config import Study
-
 
 def add_panel(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for the ratings file, its classes, the level and the picture."""
@@ -64,22 +62,18 @@ def panel_study(args: argparse.Namespace) -> PanelStudy:
     """
     if args.svg is not None and not args.svg.lower().endswith(".svg"):
         raise BadInput(f"--svg: the name must end in .svg, is {args.svg!r}")
-    study = study_of(args) if args.ratings is None else None
+    if args.ratings is not None:
+        return PanelStudy(ratings=args.ratings, classes=args.classes)
+    # imported here, because it loads the database code, which is not needed for files
+    from oversight.harness.analysis import study_clusters
+
+    study = study_of(args)
     return PanelStudy(
-        ratings=args.ratings,
-        database="" if study is None else study.store_url,
+        database=study.store_url,
         classes=args.classes,
-        clusters={} if study is None else _clusters(study),
-        reference=None if study is None else study.reference_file,
+        clusters=study_clusters(study),
+        reference=study.reference_file,
     )
-
-
-def _clusters(study: Study) -> dict[str, str]:
-    from oversight.harness.analysis import (
-        study_clusters,  # imported here, because it loads the database code, which is not needed for files
-    )
-
-    return study_clusters(study)
 
 
 def _level(text: str) -> float:

@@ -26,7 +26,7 @@ from oversight.harness.cli.conventions import (
     add_study,
     emit,
     parse_settings,
-    read_level,
+    parse_settings_alone,
     study_of,
 )
 from oversight.harness.config import STUDY_FILE
@@ -183,7 +183,8 @@ def _plan_anew(args: argparse.Namespace) -> None:
     _refuse(args, ("model",), "needs a study; leave out --options")
     if args.study != STUDY_FILE:
         raise BadInput("--options is for plans without a study; leave out --study or --options")
-    level = read_level(args)
+    settings = parse_settings_alone(args, {"estimate.level"}, "--options plans without a study")
+    level = float(settings.get("estimate.level", 0.95))
     for name, default in _GUESSES.items():
         if getattr(args, name) is None:
             setattr(args, name, default)
