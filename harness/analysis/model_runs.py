@@ -96,9 +96,8 @@ def batch_study(
 
     The result has the number of pending requests of every model as ``under_way``.
     """
-    from oversight.harness.llm import (
-        run_batches,  # imported here because it imports the SDK, which is slow
-    )
+    # imported here because it imports the SDK, which is slow
+    from oversight.harness.llm import run_batches
 
     with _opened(study, asking) as (wanted, targets, prices):
         waiting = run_batches(
