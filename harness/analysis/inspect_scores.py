@@ -17,7 +17,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from oversight.harness.analysis.inputs import study_clusters
-from oversight.harness.analysis.opened_study import EstimateOptions, find_newest_runs
+from oversight.harness.analysis.opened_study import find_newest_runs, requested_interval
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import CONFIDENCE, accuracy, decode
@@ -261,8 +261,10 @@ def write_scores(study: Study, file: str, model: str) -> WrittenScores:
     """
     if study.experts.is_panel or study.estimate.panel is not None:
         raise BadInput("scores need experts' yes/no answers, but this study has a panel's ratings")
-    options = EstimateOptions.of_study(study)
-    settings = EstimateSettings(level=options.level, interval=options.interval, strata=study.estimate.strata)
+    section = study.estimate
+    settings = EstimateSettings(
+        level=section.level, interval=requested_interval(study), strata=section.strata
+    )
     with Store(study.store_url) as store:
         items = store.content.read_items()
         carried = _carry(study, store, items, model)

@@ -18,7 +18,6 @@ from oversight.harness.llm import (
     PriceTable,
     RandomPart,
     RequestedItems,
-    RunResult,
     RunTerms,
     Target,
     dollars,
@@ -67,14 +66,12 @@ def run_study(study: Study, asking: Asking, *, terms: RunTerms = DEFAULT_TERMS) 
     with _opened(study, asking) as (wanted, targets, prices):
         done = run_alone(wanted, targets, prices=prices, terms=terms)
         wanted.store.run_columns.keep([r.target.spec.id for r in done])
-        return {
-            r.target.spec.name: _describe_result(wanted.store, r) | _describe_sample(wanted) for r in done
-        }
-
-
-def _describe_result(store: Store, result: RunResult) -> dict[str, Any]:
-    stopped = {} if result.error is None else {"stopped": str(result.error)}
-    return summarise_run(store, result.target, result.asked) | stopped
+        found = dict[str, dict[str, Any]]()
+        for r in done:
+            stopped = {} if r.error is None else {"stopped": str(r.error)}
+            told = summarise_run(wanted.store, r.target, r.asked)
+            found[r.target.spec.name] = told | stopped | _describe_sample(wanted)
+        return found
 
 
 def forecast_study(study: Study, asking: Asking) -> list[Forecast]:
@@ -186,15 +183,14 @@ def _describe_sample(wanted: RequestedItems) -> dict[str, Any]:
 
 def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
     """Summarise a run: answers by status and reason, tokens, cost; `asked` counts the calls just made."""
-    runs, run = store.runs, target.spec.id
+    runs, run, limit = store.runs, target.spec.id, target.spec.max_tokens
     usage, (by_status, guessed) = runs.sum_usage(run), runs.count_samples(run)
-    limit = target.spec.max_tokens
     by_kind, reasons = Counter[str](), Counter[str]()
     for status, reason, n in runs.count_reasons(run):
         by_kind[f"{status}: {reason.partition(':')[0]}"] += n
         reasons[f"{status}: {reason}"] += n
     return {
-        "run": target.spec.id,
+        "run": run,
         "model": target.spec.model,
         "predictions": sum(by_status.values()),
         "asked_now": asked,
@@ -206,7 +202,7 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
         "input_tokens": sum(u.input_tokens for u in usage),
         "output_tokens": sum(u.output_tokens for u in usage),
         "guessed": guessed,
-        "unfinished": store.calls.read_charge(target.spec.id).answers,
+        "unfinished": store.calls.read_charge(run).answers,
         "late": 0,  # always 0, because only one process makes a run; kept for programs that read the output
         "usd": dollars(target.price, usage, runs.read_prices(run)),
     }

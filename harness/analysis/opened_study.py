@@ -195,18 +195,16 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
                 f"{name}: look {taken.look} was taken when {taken.looks} looks were planned; the number of "
                 "looks cannot change after the first look"
             )
-    if before and before[-1].look > look.look:
+    last = before[-1] if before else look
+    if last.look > look.look:
         raise BadInput(
-            f"{name}: look {before[-1].look} of {look.looks} was already taken; earlier looks can no longer "
-            "be taken"
+            f"{name}: look {last.look} of {look.looks} was already taken; earlier looks can no longer be taken"
         )
-    if before and before[-1].look == look.look and before[-1].answered != look.answered:
+    if last.look == look.look and last.answered != look.answered:
         more = look.look < look.looks
-        raise BadInput(
-            f"{name}: this look was taken with {before[-1].answered} answers, but now there are "
-            f"{look.answered}; "
-            f"{f'the next one is {look.look + 1}/{look.looks}' if more else 'it was the last'}"
-        )
+        told = f"the next one is {look.look + 1}/{look.looks}" if more else "it was the last"
+        now = f"but now there are {look.answered}"
+        raise BadInput(f"{name}: this look was taken with {last.answered} answers, {now}; {told}")
 
 
 def note_look(store: Store, look: PlannedLook) -> None:

@@ -27,7 +27,7 @@ from oversight.harness.analysis.opened_study import (
     note_look,
     refuse_panel,
 )
-from oversight.harness.arrays import BoolArray, IntArray
+from oversight.harness.arrays import BoolArray
 from oversight.harness.columns import (
     ABSTAINED,
     NO,
@@ -198,8 +198,7 @@ class StudyEvidence:
     strata
         Strata of the items, if estimates are stratified.
     truth
-        True options by the opened key, shape (items,), to compute the true accuracy; None if the key stays
-        sealed.
+        Item → true option by the opened key, to compute the true accuracy; None if the key stays sealed.
     correction
         What is known about experts' errors; None if nothing is known.
     by_class
@@ -210,7 +209,7 @@ class StudyEvidence:
 
     labels: LabelColumns
     strata: Strata
-    truth: IntArray | None
+    truth: Mapping[str, int] | None
     correction: Correction | None
     by_class: ClassTask | None
     gold: Sequence[GoldOnItem] | None
@@ -337,13 +336,13 @@ def true_accuracy(predictions: Iterable[Prediction], truth: Mapping[str, int]) -
     """
     rows = list(predictions)
     index = ItemIndex.of([p.item_id for p in rows])
-    true_options = np.array([truth[name] for name in index.ids], dtype=np.int64)
-    return _share_right(PredictionColumns.of(rows, index), true_options)
+    return _share_right(PredictionColumns.of(rows, index), truth)
 
 
-def _share_right(predictions: PredictionColumns, truth: IntArray) -> float | None:
+def _share_right(predictions: PredictionColumns, truth: Mapping[str, int]) -> float | None:
+    true_options = np.array([truth[name] for name in predictions.index.ids], dtype=np.int64)
     ran = predictions.ran
-    right = np.count_nonzero(predictions.option[ran] == truth[ran])
+    right = np.count_nonzero(predictions.option[ran] == true_options[ran])
     return int(right) / int(np.count_nonzero(ran)) if ran.any() else None
 
 
@@ -533,7 +532,7 @@ def report_study(
     evidence = StudyEvidence(
         labels=replace(labels, models=tuple(keep_drawn(model, labels) for model in models.values())),
         strata=strata,
-        truth=None if truth is None else np.array([truth[name] for name in opened.index.ids], np.int64),
+        truth=truth,
         correction=correction,
         by_class=by_class,
         gold=None if options.gold is None else match_gold(store, opened.controls, opened.index),

@@ -103,7 +103,8 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
     ]
     units = ["items"] + (["clusters"] if found.clusters else [])
     table = Table("vote", *units, "expected", "P(≥80 %)", "human", "model", "human − model", "p")
-    for b in (*found.bins, found.overall):
+    bins = (*found.bins, found.overall)
+    for b in bins:
         table.add_row(
             b.name + (" *" if b.notes else ""),
             str(b.items),
@@ -121,7 +122,6 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
             "humans or model are right on less than 80 % of all items: use the rows of bins, not the last "
             "row (the 80 % rule)"
         )
-    bins = (*found.bins, found.overall)
     notes += [f"* {note}" for note in dict.fromkeys(note for b in bins for note in b.notes)]
     notes += [f"{b.name}: {note}" for b in bins for note in b.doubts]
     if level is not None:

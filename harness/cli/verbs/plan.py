@@ -51,11 +51,8 @@ _NOTE = (
     "Models are assumed to agree as often as language models do on MMLU-Pro.\n"
     "To see what models' votes, a judge or a pool of items save, run oversight plan in a study's folder."
 )
-_GUESSES = {
-    "accuracy": 0.7,
-    "models": 1,
-}
-"""Guessed values for a plan without a study; a study's answers replace them."""
+_GUESSES = ("accuracy", "models")
+"""Values that are guessed for a plan without a study; a study's answers replace them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -185,21 +182,20 @@ def _plan_anew(args: argparse.Namespace) -> None:
         raise BadInput("--options is for plans without a study; leave out --study or --options")
     settings = parse_settings_alone(args, {"estimate.level"}, "--options plans without a study")
     level = float(settings.get("estimate.level", 0.95))
-    for name, default in _GUESSES.items():
-        if getattr(args, name) is None:
-            setattr(args, name, default)
+    accuracy = 0.7 if args.accuracy is None else args.accuracy
+    models = 1 if args.models is None else args.models
     made = plan(
         args.options,
-        args.accuracy,
-        models=args.models,
+        accuracy,
+        models=models,
         half_width=args.width,
         questions=args.questions,
         level=level,
     )
     payload = {
         "options": args.options,
-        "accuracy": args.accuracy,
-        "models": args.models,
+        "accuracy": accuracy,
+        "models": models,
         "level": level,
         "power": 0.8,
         "sensitivity": 1.0,
