@@ -116,13 +116,14 @@ def _compare(
     opened: OpenStudy, models: Mapping[str, PredictionColumns], test: str
 ) -> tuple[ModelComparison, str]:
     """Compare models, with a correction for experts' errors if possible. Also returns a remark on it."""
-    labels, rates, why, doubt = opened.labels, opened.rates, opened.doubt, ""
+    labels, rates, why = opened.labels, opened.rates, opened.doubt
     level = opened.study.estimate.level
+    doubt = "without gold items or ranges of error rates, this cannot be corrected"
     if rates is not None and test in ("auto", "paired") and not labels.is_resolved and len(labels):
         try:
             found = compare(models, labels, test=test, level=level, errors=rates)
         except NotIdentified as error:
-            doubt = f"; {error}" if why else ""
+            doubt = str(error)
         else:
             several = (
                 "; models are compared only in pairs, because a ranking would assume that all answers are "
@@ -130,14 +131,10 @@ def _compare(
             )
             told = f"differences are corrected for experts' errors, {describe_rates(rates)}"
             return found, told + several * (len(models) > 2)
-    elif why and rates is not None:
-        doubt = f"; --test {test} cannot correct for experts' errors" if test == "sign" else ""
+    elif rates is not None and test == "sign":
+        doubt = "--test sign cannot correct for experts' errors"
     found = compare(models, labels, test=test, level=level)
-    if why:
-        found = found.doubted(
-            why + (doubt or ("; without gold items or ranges of error rates, this cannot be corrected"))
-        )
-    return found, ""
+    return found.doubted(f"{why}; {doubt}") if why else found, ""
 
 
 def _explain(ranking: Ranking, models: Mapping[str, PredictionColumns], labels: LabelColumns) -> str:
@@ -153,12 +150,9 @@ def _explain(ranking: Ranking, models: Mapping[str, PredictionColumns], labels: 
             differ.append(f"{name}: {100 * own.value:.1f} % there")
     if not differ:
         return "these accuracies agree with those of: oversight estimate"
-    uniform = bool(labels.statements) and labels.is_uniform
-    how = (
-        ", and every answer is weighted by the chance of its question, in the same way for all models"
-        if uniform
-        else ""
-    )
+    how = ""
+    if labels.statements and labels.is_uniform:
+        how = ", and every answer is weighted by the chance of its question, in the same way for all models"
     return (
         f"oversight estimate gives other accuracies ({'; '.join(differ)}): here only items count that all "
         f"models answered{how}; there each model has all its items and its own best estimator"

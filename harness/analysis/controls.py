@@ -43,8 +43,7 @@ def read_gold(study: Study) -> list[GoldItem]:
     path = study.path(study.experts.gold)
     found: dict[str, GoldItem] = {}
     lines: dict[str, int] = {}
-    rows = list(read_rows(path))
-    for row, item in _read_items(study, rows):
+    for row, item in _read_items(study, list(read_rows(path))):
         gold = GoldItem(item, _find_answer(row, item))
         if item.id in lines:
             raise row.error(None, f"the same item as in {row.name_line(lines[item.id])}: text and options")

@@ -112,7 +112,8 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         store.locks.hold({run: model}, take_over=True),
     ):
         asked = ReplyForm(pattern=study.prompt.pattern)
-        left_out, texts = Counter[str](), TextCheck(partial(_read_texts, store))
+        left_out, content = Counter[str](), store.content
+        texts = TextCheck(lambda: {item.id: item.text for item in content.read_items()})
         read = iterate_foreign(file, kind, model, left_out)
         strata = _LogStrata(study.estimate.strata, file)
         found = partial(_match, store, read, file, texts, left_out, asked, strata)
@@ -187,6 +188,11 @@ class _LogStrata:
 
 def _describe_log(file: str, model: str, kind: str) -> RunSpec:
     """Return the spec of a run whose answers come from a log."""
+    path = Path(file)
+    if not path.is_file():
+        raise no_file(path)
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return RunSpec(
         name=model,
         model=model,
@@ -194,20 +200,9 @@ def _describe_log(file: str, model: str, kind: str) -> RunSpec:
         temperature=None,
         max_tokens=None,
         stop=(),
-        template=f"{Path(file).name} {_digest(Path(file))}",
+        template=f"{path.name} {digest[:12]}",
         max_words=None,
     )
-
-
-def _read_texts(store: Store) -> dict[str, str]:
-    return {item.id: item.text for item in store.content.read_items()}
-
-
-def _digest(path: Path) -> str:
-    if not path.is_file():
-        raise no_file(path)
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()[:12]
 
 
 def _match(

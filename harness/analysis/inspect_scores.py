@@ -129,11 +129,10 @@ def _pack_scores(items: Sequence[CarriedItem], settings: EstimateSettings) -> di
     scored = [item for item in items if item.is_right is not None]
     rest = [item for item in items if item.is_right is None]
     n = len(scored)
-    packed = {}
-    for j, item in enumerate(scored):
-        carried = _Carried(items=(item, *rest[j::n]), scores=n, settings=settings)
-        packed[item.id] = {_KEY: asdict(carried)}
-    return packed
+    return {
+        item.id: {_KEY: asdict(_Carried(items=(item, *rest[j::n]), scores=n, settings=settings))}
+        for j, item in enumerate(scored)
+    }
 
 
 def unpack_scores(
@@ -146,7 +145,7 @@ def unpack_scores(
     BadInput
         If a score has no such metadata, some scores are missing, or they come from several files.
     """
-    found, settings, wanted = dict[str, _Carried](), set[EstimateSettings](), set[int]()
+    found, files = dict[str, _Carried](), set[tuple[EstimateSettings, int]]()
     for number, fields in enumerate(metadata, start=1):
         try:
             carried = _READ.validate_python((fields or {})[_KEY])
@@ -156,20 +155,20 @@ def unpack_scores(
             where = ".".join(map(str, error.errors()[0]["loc"]))
             raise BadInput(f"score {number} [metadata.{_KEY}.{where}]: {error.errors()[0]['msg']}") from None
         found[carried.items[0].id] = carried
-        settings.add(carried.settings)
-        wanted.add(carried.scores)
+        files.add((carried.settings, carried.scores))
     if not found:
         raise BadInput("there are no scores")
-    if len(settings) != 1 or len(wanted) != 1:
+    if len(files) != 1:
         raise BadInput(
             "the scores come from several files; score the log again with one file and --action overwrite"
         )
-    if (n := wanted.pop()) != len(found):
+    settings, n = files.pop()
+    if n != len(found):
         raise BadInput(
             f"the log contains only {len(found)} of {n} scores, because it lacks samples that experts were "
             "asked about, so an estimate would differ from the study's; score a log of all samples"
         )
-    return [item for carried in found.values() for item in carried.items], settings.pop()
+    return [item for carried in found.values() for item in carried.items], settings
 
 
 def estimate_carried(

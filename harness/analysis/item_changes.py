@@ -70,11 +70,9 @@ def remove_item(study: Study, item_id: str, reason: str, *, erase: bool = False)
     """
     with _changing(study, item_id, reason) as (store, item, before):
         done = store.withdrawals.remove_item(item_id)
-        told: dict[str, object] = {"reason": reason}
-        if not erase:
-            told |= {"text": item.text, "options": list(item.options), "answers": list(done.answers)}
+        told = {} if erase else _tell_content(item, done)
         detail = {"questions": list(done.questions), "findings_before": before, "erased": erase}
-        _note(store, "item_removed", item_id, told, detail)
+        _note(store, "item_removed", item_id, {"reason": reason, **told}, detail)
         if erase:
             store.withdrawals.erase_calls(item.text)
             _erase_events(store, item_id, done)
@@ -113,12 +111,7 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
                 "and give the new item another id"
             )
         done = store.withdrawals.correct_item(replace(new, permutation=old.permutation), ask_again=ask_again)
-        told: dict[str, object] = {
-            "reason": reason,
-            "text": old.text,
-            "options": list(old.options),
-            "answers": [*done.answers],
-        }
+        told = {"reason": reason, **_tell_content(old, done)}
         detail = {
             "before": _hash(old), "after": _hash(new), "asked_again": ask_again, "findings_before": before
         }  # fmt: skip
@@ -168,6 +161,10 @@ def _note(
     comment = json.dumps(told, ensure_ascii=False)
     event = AuditEvent(kind=kind, way="command", asked_id=item_id, comment=comment, detail=detail)
     store.audit.append([event])
+
+
+def _tell_content(item: Item, done: Withdrawn) -> dict[str, object]:
+    return {"text": item.text, "options": list(item.options), "answers": list(done.answers)}
 
 
 def _erase_events(store: Store, item_id: str, done: Withdrawn) -> None:

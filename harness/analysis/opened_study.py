@@ -197,9 +197,8 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
             )
     last = before[-1] if before else look
     if last.look > look.look:
-        raise BadInput(
-            f"{name}: look {last.look} of {look.looks} was already taken; earlier looks can no longer be taken"
-        )
+        told = f"look {last.look} of {look.looks} was already taken"
+        raise BadInput(f"{name}: {told}; earlier looks can no longer be taken")
     if last.look == look.look and last.answered != look.answered:
         more = look.look < look.looks
         told = f"the next one is {look.look + 1}/{look.looks}" if more else "it was the last"
@@ -369,10 +368,11 @@ def find_newest_runs(store: Store, names: Sequence[str] | None, judges: Collecti
     told = [] if names else [name for name in newest if name in judges]
     runs, left_out = list[dict[str, Any]](), list[str]()
     for name in names or (name for name in newest if name not in judges):
-        if store.run_columns.has_answer(newest[name]["id"]):
-            runs.append(newest[name])
+        run = newest[name]
+        if store.run_columns.has_answer(run["id"]):
+            runs.append(run)
         else:
-            failed = store.runs.count_predictions(newest[name]["id"])
+            failed = store.runs.count_predictions(run["id"])
             left_out.append(f"run {name!r} has no answers yet" + (f" ({failed} failed)" if failed else ""))
     if left_out and (names or not runs):
         raise BadInput(f"{left_out[0]}; see: oversight run --help")

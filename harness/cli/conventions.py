@@ -11,6 +11,7 @@ import sys
 import threading
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,8 @@ from oversight.harness.types import plain_fields
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from oversight.harness.config import Study
+    from oversight.harness.config import ModelSection, Study
+    from oversight.harness.llm import Workers
 
 
 _MOST_NAMED = 5
@@ -102,6 +104,12 @@ def parse_settings_alone(args: argparse.Namespace, known: Set[str], told: str) -
     return settings
 
 
+def add_key(parser: argparse.ArgumentParser) -> None:
+    """Add ``--open-key``."""
+    told = "file with the true labels; shows the true accuracies beside the estimates"
+    parser.add_argument("--open-key", metavar="FILE", help=told)
+
+
 def add_verbose(parser: argparse.ArgumentParser) -> None:
     """Add ``--verbose``, which the root command applies."""
     parser.add_argument(
@@ -109,6 +117,41 @@ def add_verbose(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="log failed calls and the resulting actions (such as retries) to stderr",
     )
+
+
+def add_shared_terms(parser: argparse.ArgumentParser) -> None:
+    """Add ``--wait``, ``--take-over``, ``--uncertain``, and ``--on`` with its options."""
+    from oversight.harness.cluster import add_placement
+
+    add = parser.add_argument
+    add(
+        "--wait",
+        action="store_true",
+        help="if another command is doing the same work, wait until that command ends",
+    )
+    ended = "take over the work of a process on another machine; use only if that process has ended"
+    add("--take-over", action="store_true", help=ended)
+    lost = (
+        "how to treat calls that were unfinished when a process ended: retry makes them again, "
+        "hold counts them as failed"
+    )
+    add("--uncertain", choices=["retry", "hold"], help=lost)
+    add_placement(parser)
+
+
+def read_workers(args: argparse.Namespace, models: Sequence[ModelSection]) -> AbstractContextManager[Workers]:
+    """Return the processes that call these models: the workers of ``--on``, or this process.
+
+    Raises
+    ------
+    ConfigError
+        If options contradict each other, or nodes cannot call a model.
+    """
+    from oversight.harness.cluster import RayWorkers, read_placement
+    from oversight.harness.llm import THIS_PROCESS
+
+    placement = read_placement(args)
+    return nullcontext(THIS_PROCESS) if placement is None else RayWorkers(placement, models)
 
 
 def check_address(port: int, host: str = "127.0.0.1", option: str = "--host") -> None:

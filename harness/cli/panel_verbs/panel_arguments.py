@@ -37,10 +37,16 @@ def add_panel(parser: argparse.ArgumentParser) -> None:
     add("--svg", metavar="FILE", help="write the plot as an SVG file")
 
 
-class OnlyOnce(argparse.Action):
+def add_model(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """Add ``--model``."""
+    told = "file with the columns item and label, or name of a model of the study"
+    parser.add_argument("--model", required=required, action=_OnlyOnce, help=told)
+
+
+class _OnlyOnce(argparse.Action):
     """Store the value of an option; refuse a repeated option, because argparse would keep only the last."""
 
-    def __call__(  # noqa: D102
+    def __call__(
         self, parser: argparse.ArgumentParser, args: argparse.Namespace, value: Any, option: str | None = None
     ) -> None:
         if getattr(args, self.dest) is not None:

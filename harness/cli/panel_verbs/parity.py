@@ -17,7 +17,7 @@ from rich.table import Table
 from oversight.harness.analysis import compare_with_reference
 from oversight.harness.cli.conventions import split_names
 from oversight.harness.cli.panel_verbs.panel_arguments import (
-    OnlyOnce,
+    add_model,
     add_panel,
     cluster_lines,
     emit_panel,
@@ -33,12 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight panel parity``."""
     add = parser.add_argument
     add_panel(parser)
-    add(
-        "--model",
-        required=True,
-        action=OnlyOnce,
-        help="file with the columns item and label, or name of a model of the study",
-    )
+    add_model(parser, required=True)
     add("--humans", type=split_names, help="comma-separated annotators to evaluate (default: all)")
     add(
         "--voters",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from oversight.harness.analysis import EstimateOptions, StudyReport, report_study, study_truth
 from oversight.harness.cli.conventions import (
+    add_key,
     add_settings,
     add_study,
     emit,
@@ -57,11 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--model", action="append", help="name of a model that was run; may be repeated (default: all models)"
     )
-    add(
-        "--open-key",
-        metavar="FILE",
-        help="file with the true labels; shows the true accuracies beside the estimates",
-    )
+    add_key(parser)
     add(
         "--counts",
         help="estimate from counts instead of a study: a JSON object with K (number of options), n_o "

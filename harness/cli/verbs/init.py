@@ -94,8 +94,8 @@ def _begin(args: argparse.Namespace) -> None:
         items = _find_items(args.folder, args.items, asks=asks)
         if args.encoding:
             items = _recode(args.folder, items, args.encoding)
-        if items and Path(os.path.normpath(Path(args.folder) / items)).is_file():
-            proposal = propose(os.path.normpath(Path(args.folder) / items), classes)
+        if items and (path := Path(os.path.normpath(Path(args.folder) / items))).is_file():
+            proposal = propose(path, classes)
             proposal = replace(proposal, text=args.text) if args.text else proposal
             proposal = _ask(proposal, items) if asks else proposal
     files = begin_study(

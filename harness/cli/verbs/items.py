@@ -125,11 +125,11 @@ def _check(args: argparse.Namespace, study: Study) -> None:
             f"{counted(found.repeated.texts, 'text')} in {found.repeated.items} items with different ids; "
             f"{advise_on_texts(study)}\n"
         )
-    if found.preset:
-        rows, left_out, whole = found.preset.rows, dict(found.preset.left_out), found.preset.whole
-        published = {"rows": dict(found.preset.published), "items_of_the_paper": found.preset.printed}
+    if preset := found.preset:
+        rows, left_out, whole = preset.rows, dict(preset.left_out), preset.whole
+        published = {"rows": dict(preset.published), "items_of_the_paper": preset.printed}
         payload["preset"] = {"rows": rows, "left_out": left_out, "whole": whole, "published": published}
-        text += "".join(f"{line}\n" for line in found.preset.lines())
+        text += "".join(f"{line}\n" for line in preset.lines())
     if found.bad.number:
         text += "\n".join([f"{counted(found.bad.number, 'wrong row')} left out:", *found.bad.lines(), ""])
     text += f"first: {first.id}: {first.text[:100]}\n       {' | '.join(first.shown_options)}"

@@ -128,13 +128,12 @@ def _import(args: argparse.Namespace) -> None:
         text += f"\n    {line}"
     if found.ended:
         text += f"\n    the log is incomplete ({found.ended}); the answers in it were read"
-    payload: dict[str, object] = {"run": found.run, "answers": found.answers, "items": found.items}
-    payload |= {"errors": found.errors, "ended": found.ended, "left_out": dict(found.left_out)}
-    payload["read_by"] = dict(found.read_by)
+    names = ("run", "answers", "items", "errors", "ended", "left_out", "read_by")
+    payload: dict[str, object] = {name: getattr(found, name) for name in names}
     payload |= {"texts_checked": found.checked, "texts_unchecked": found.unchecked}
     payload |= {status.value: n for status, n in found.by_status.items()}
     payload |= {"replaces": found.replaces} if found.replaces else {}
-    payload |= {"unread": list(found.unread)} if found.unread else {}
+    payload |= {"unread": found.unread} if found.unread else {}
     emit(args, payload, text)
 
 

@@ -10,8 +10,14 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from oversight.harness.cli.conventions import add_study, add_verbose, emit, study_of
-from oversight.harness.cli.shared_terms import add_shared_terms, read_workers
+from oversight.harness.cli.conventions import (
+    add_shared_terms,
+    add_study,
+    add_verbose,
+    emit,
+    read_workers,
+    study_of,
+)
 from oversight.harness.errors import ConfigError
 from oversight.harness.output import counted, say
 from oversight.harness.registry import load_module
