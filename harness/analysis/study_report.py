@@ -220,15 +220,15 @@ def _report_model(
 ) -> ModelReport:
     """Return the report of one run, with its estimates or with the reason why its data allow none."""
     store, answered = opened.store, opened.runs.answered(run["name"])
-    used = [*answered.usage, *store.runs.sum_charges(run["id"])]
-    usd = run_cost(store, study_prices(opened.study), run, used)
+    charged = [*answered.usage, *store.runs.sum_charges(run["id"])]
+    usd = run_cost(store, study_prices(opened.study), run, charged)
     every = answered.predictions
     predictions = keep_drawn(every, evidence.labels)
     labels = keep_predicted(evidence.labels, predictions)
     strata = find_strata(predictions, labels, evidence.strata)
     gold = _check_gold(predictions, evidence)
     estimates = _order_estimates(_doubt_correction(made, gold), evidence.correction)
-    by_class = evidence.by_class
+    by_class, used = evidence.by_class, answered.usage
     report = ModelReport(
         name=run["name"],
         run_id=run["id"],
@@ -244,8 +244,8 @@ def _report_model(
         failed=answered.failed,
         steps=answered.steps,
         refuted=_count_refuted(predictions, evidence.labels),
-        input_tokens=sum(u.input_tokens for u in answered.usage),
-        output_tokens=sum(u.output_tokens for u in answered.usage),
+        input_tokens=sum(u.input_tokens for u in used),
+        output_tokens=sum(u.output_tokens for u in used),
         usd=usd,
         usd_per_correct=cost_per_correct(usd, int(np.count_nonzero(every.ran)), main_estimate(estimates)),
         truth=None if evidence.truth is None else _share_right(every, evidence.truth),
