@@ -34,7 +34,6 @@ from oversight.harness.estimate import (
     ErrorRanges,
     GoldAnswer,
     GoldCounts,
-    Rate,
     find_reason,
     obrien_fleming_level,
     refuse,
@@ -265,18 +264,19 @@ def describe_errors(answers: ControlAnswers | None) -> str:
     quality = answers.report() if answers else ()
     if not quality:
         return ""
+    total = quality[-1]
     seen = (
-        (quality[-1].sensitivity, "they missed the true option in {wrong} of {of} gold questions"),
-        (quality[-1].specificity, "they took a false option for true in {wrong} of {of} gold questions"),
-        (quality[-1].steadiness, "{wrong} of {of} repeated questions got another answer than the first time"),
-        (quality[-1].agreement, "two experts differ on {wrong} of {of} questions"),
+        (total.sensitivity, "they missed the true option in {wrong} of {of} gold questions"),
+        (total.specificity, "they took a false option for true in {wrong} of {of} gold questions"),
+        (total.steadiness, "{wrong} of {of} repeated questions got another answer than the first time"),
+        (total.agreement, "two experts differ on {wrong} of {of} questions"),
     )
-    told = [_fill(text, rate) for rate, text in seen if rate is not None and rate.successes < rate.of]
+    told = [
+        text.format(of=rate.of, wrong=rate.of - rate.successes)
+        for rate, text in seen
+        if rate is not None and rate.successes < rate.of
+    ]
     return f"experts err, and this number is not corrected for it: {'; '.join(told)}" if told else ""
-
-
-def _fill(text: str, rate: Rate) -> str:
-    return text.format(of=rate.of, wrong=rate.of - rate.successes)
 
 
 GoldOnItem = tuple[int, int, bool, bool]

@@ -95,9 +95,9 @@ def _find_step(study: Study) -> str:
     from oversight.harness.store import Store, has_database
 
     panel = study.experts.is_panel
-    if study.is_open and not has_database(study.store_url):
-        return "no model was run yet.\nNext: ask the models (oversight run), then oversight label route."
     if not has_database(study.store_url):
+        if study.is_open:
+            return "no model was run yet.\nNext: ask the models (oversight run), then oversight label route."
         return (
             "no question is drawn yet.\n"
             "Next: check the items (oversight items check), then draw (oversight label route)."

@@ -271,7 +271,7 @@ def _plain_lines(study: StudyReport, options: EstimateOptions) -> list[str]:
         *(_note_line(line, names, len(models)) for line, names in loosely),
         *study.left_out,
         *_check_lines(models),
-        *([OUTSIDE] if any(e.value != e.clipped for e in estimated.values()) else []),
+        *_star(estimated),
     ]
     notes = _group((name, note) for name, e in estimated.items() for note in map(str, e.notes))
     told = [_note_line(note, names, len(models)) for note, names in notes]

@@ -99,8 +99,7 @@ class _BundleCheck:
         if self._noted not in (None, self._head) and trail.covered is None:
             told = "the given head is neither the head of the file nor a link of its events"
             self.findings.add(f"{told}; the head of the file is {self._head}")
-        of_bundle = {"study": self._study, "lines": self._lines, "link": trail.head}
-        return check.make_result(self._head, unchecked, **of_bundle)
+        return check.make_result(self._head, unchecked, study=self._study, lines=self._lines, link=trail.head)
 
     def _check_line(self, line: bytes) -> None:
         parts = split_line(line)

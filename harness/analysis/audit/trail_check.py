@@ -127,32 +127,32 @@ class TrailCheck:
 
     def _take(self, record: AuditRecord) -> None:
         """Collect what an event records about answers and design."""
-        if record.kind == "batch":
+        kind, told = record.kind, record.detail
+        if kind == "batch":
             batch = BatchCheck(record)
             self.batches.setdefault(batch.table, []).append(batch)
-        elif record.kind == "withdrawn":
+        elif kind == "withdrawn":
             self.last_withdrawn[record.way] = record.position
-        elif record.kind == "handover":
+        elif kind == "handover":
             first = self.handed.get(record.asked_id)
-            told = record.detail
             self.handed[record.asked_id] = RecordedHandover(
                 event=record.position, giver=first.giver if first else told["from"], taker=told["to"],
                 place=told.get("place"), tells_place="place" in told,
             )  # fmt: skip
-        elif record.kind == "revision" and "version" in record.detail:
-            key = record.person, int(record.detail["annotation_id"]), str(record.detail["version"])
+        elif kind == "revision" and "version" in told:
+            key = record.person, int(told["annotation_id"]), str(told["version"])
             self.revisions[key] = record
-        elif record.kind == "redacted":
-            seals = {int(place): str(seal) for place, seal in record.detail["events"].items()}
+        elif kind == "redacted":
+            seals = {int(place): str(seal) for place, seal in told["events"].items()}
             self._seals |= {place: seal for place, seal in seals.items() if place < record.position}
-        elif record.kind == "look":
-            self.looks[record.detail["look"]] = record.detail
-        elif record.kind == "design":
-            _expect_design(record.detail)
+        elif kind == "look":
+            self.looks[told["look"]] = told
+        elif kind == "design":
+            _expect_design(told)
             if not self.designs and not self._answered:
-                self.allowed = record.detail["answers"]
+                self.allowed = told["answers"]
             self.designs.append(record)
-        self._answered |= record.kind in ("batch", "answer", "withdrawn")
+        self._answered |= kind in ("batch", "answer", "withdrawn")
 
 
 def _find_link(record: AuditRecord, before: str) -> str:

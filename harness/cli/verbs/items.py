@@ -31,19 +31,20 @@ from oversight.harness.output import counted
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight items``."""
-    parser.add_argument("action", choices=["check", "export", "remove", "correct"], help="action to perform")
+    add = parser.add_argument
+    add("action", choices=["check", "export", "remove", "correct"], help="action to perform")
     named = "export: JSON Lines file to write; remove, correct: id of the item"
-    parser.add_argument("file", nargs="?", metavar="FILE|ID", help=named)
+    add("file", nargs="?", metavar="FILE|ID", help=named)
     key = "export: file to write the correct answers of a public benchmark to"
-    parser.add_argument("key", nargs="?", metavar="KEY", help=key)
+    add("key", nargs="?", metavar="KEY", help=key)
     add_study(parser)
-    parser.add_argument("--reason", help="remove, correct: reason to record in the audit trail (required)")
+    add("--reason", help="remove, correct: reason to record in the audit trail (required)")
     erased = "remove: also erase the item's text and answers from the audit trail"
-    parser.add_argument("--erase", action="store_true", help=erased)
+    add("--erase", action="store_true", help=erased)
     answers = (
         "correct: keep the answers and predictions about the item, or withdraw them and ask again (required)"
     )
-    parser.add_argument("--answers", choices=["keep", "withdraw"], help=answers)
+    add("--answers", choices=["keep", "withdraw"], help=answers)
 
 
 def run(args: argparse.Namespace) -> None:
