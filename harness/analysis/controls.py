@@ -152,12 +152,6 @@ class _Said:
     as_first: list[bool]
     as_second: list[bool]
 
-    @property
-    def halves(self) -> tuple[list[bool], list[bool]]:
-        """Whether each gold answer is right, as two lists: first and second half of the answers."""
-        right = [ok for _, ok in self.gold]
-        return right[: len(right) // 2], right[len(right) // 2 :]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlAnswers:
@@ -252,7 +246,9 @@ class ControlAnswers:
         from oversight.harness.estimate import compare_rates
 
         gold = [pair for one in said for pair in one.gold]
-        first, last = ([ok for one in said for ok in one.halves[half]] for half in (0, 1))
+        rights = [[ok for _, ok in one.gold] for one in said]
+        first = [ok for right in rights for ok in right[: len(right) // 2]]
+        last = [ok for right in rights for ok in right[len(right) // 2 :]]
         pairs = [alike for one in said for alike in one.as_second]
         if len(said) == 1:
             pairs += said[0].as_first

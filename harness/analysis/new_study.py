@@ -122,19 +122,19 @@ def propose(path: str | Path, classes: Sequence[str] = ()) -> StudyProposal:
     rows, looks = _look_at_columns(Path(path))
     given = tuple(classes)
     options = "" if given else _find_options(looks, rows)
-    label = _find_label(looks, given, own=bool(options))
-    if not given and not options and label:
+    own, of_options = bool(options), (options,) if isinstance(options, str) else options
+    label = _find_label(looks, given, own=own)
+    if not given and not own and label:
         given = tuple(looks[label].values)
-    taken = {label, *((options,) if isinstance(options, str) else options)}
-    left = {name: look for name, look in looks.items() if name not in taken}
+    left = {name: look for name, look in looks.items() if name not in (label, *of_options)}
     text = _find_text(left)
     left.pop(text, None)
     named = _find_id(left, rows)
     left.pop(named, None)
-    telling = [name for name, look in left.items() if _tells(name, look, own=bool(options))]
+    telling = [name for name, look in left.items() if _tells(name, look, own=own)]
     meta = tuple(name for name, look in left.items() if look.is_few and name not in telling)
     label = label or next(iter(telling), "")
-    longest = max(map(len, given), default=0) or _longest(looks, options)
+    lengths = map(len, given) if given else (looks[name].longest for name in of_options if name in looks)
     return StudyProposal(
         rows=rows,
         columns=tuple(looks),
@@ -144,7 +144,7 @@ def propose(path: str | Path, classes: Sequence[str] = ()) -> StudyProposal:
         classes=given,
         label=label,
         meta=meta,
-        max_tokens=limit_tokens(longest),
+        max_tokens=limit_tokens(max(lengths, default=0)),
     )
 
 
@@ -210,11 +210,6 @@ def _find_id(looks: Mapping[str, ColumnLook], rows: int) -> str:
     named = [name for name in good if _ID.fullmatch(name)]
     first = [name for name in good[:1] if name == next(iter(looks)) and looks[name].longest <= _LONGEST_ID]
     return "id" if "id" in good else next(iter(named or first), "")
-
-
-def _longest(looks: Mapping[str, ColumnLook], options: str | tuple[str, ...]) -> int:
-    names = (options,) if isinstance(options, str) else options
-    return max((looks[name].longest for name in names if name in looks), default=0)
 
 
 @dataclass(slots=True)

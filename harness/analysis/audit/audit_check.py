@@ -147,11 +147,6 @@ class AuditCheck:
         self._handed: dict[str, Handover] = {}
 
     @property
-    def answers(self) -> int:
-        """Number of answers added so far."""
-        return sum(check.number for check in self._answers.values())
-
-    @property
     def uncovered(self) -> int:
         """Number of answers added so far that have no event."""
         return sum(check.uncovered for check in self._answers.values())
@@ -250,7 +245,8 @@ class AuditCheck:
         trail = self.trail
         return Audit(
             findings=self.findings, events=trail.events, head=head, covered=trail.covered,
-            comments=trail.comments, forgotten=trail.forgotten, answers=self.answers,
+            comments=trail.comments, forgotten=trail.forgotten,
+            answers=sum(check.number for check in self._answers.values()),
             uncovered=self.uncovered, unchecked=unchecked, redacted=len(trail.redacted),
             freezes=list(_list_freezes(trail)), ids=self.ids,
             drawn=any(rows.number for rows in self.parts.values()), **of_bundle,
