@@ -40,7 +40,6 @@ from oversight.harness.estimate import (
 )
 from oversight.harness.output import counted, did_you_mean
 from oversight.harness.store import AuditEvent, ControlKind, PlannedLook, RunColumns, Store
-from oversight.harness.types import CORRECTED, Estimate
 
 
 def requested_interval(study: Study) -> str | None:
@@ -234,15 +233,6 @@ class Correction:
     known: ErrorRanges
     name: str
     errors: str
-
-    def put_first(self, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
-        """Put estimates that allow for experts' errors first.
-
-        In all other estimates, an empty `why` is set to `errors`.
-        """
-        first = {name: e for name, e in estimates.items() if name in CORRECTED}
-        others = {name: e for name, e in estimates.items() if name not in CORRECTED}
-        return first | {name: replace(e, why=e.why or self.errors) for name, e in others.items()}
 
 
 def describe_rates(known: ErrorRanges) -> str:

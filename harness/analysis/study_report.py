@@ -66,6 +66,7 @@ from oversight.harness.output import did_you_mean, pool_text, with_bar
 from oversight.harness.panel import make_panel, stratify_by_certainty
 from oversight.harness.store import PlannedLook, Store
 from oversight.harness.types import (
+    CORRECTED,
     ESTIMATOR_NAMES,
     Displayable,
     Estimate,
@@ -256,10 +257,16 @@ def _report_model(
 
 
 def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str, Estimate]:
-    """Sort estimates in display order; estimates that use another package's side information come last."""
+    """Sort estimates in display order; estimates that use another package's side information come last.
+
+    If experts err, estimates that allow for it come first, and the others get a remark.
+    """
     known = [name for name in ESTIMATOR_NAMES if name in made]
     in_order = {name: made[name] for name in dict.fromkeys([*known, *made])}
-    return in_order if correction is None else correction.put_first(in_order)
+    if correction is None:
+        return in_order
+    first = {name: e for name, e in in_order.items() if name in CORRECTED}
+    return first | _doubt(in_order, correction.errors) | first
 
 
 def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> tuple[Check, ...]:

@@ -7,9 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oversight.harness.analysis.audit.answer_check import AnswerCheck, AuditFindings, compare_with_event
 from oversight.harness.analysis.audit.design_freeze import compare_parts, find_changes
-from oversight.harness.analysis.audit.trail_check import TrailCheck
+from oversight.harness.analysis.audit.trail_check import (
+    AnswerCheck,
+    AuditFindings,
+    TrailCheck,
+    compare_with_event,
+)
 from oversight.harness.errors import BadInput
 from oversight.harness.registry import PROTOCOLS
 from oversight.harness.store import DESIGN_PARTS, AuditRecord, Handover, RowsDigest, StoredAnswerValue
@@ -171,8 +175,7 @@ class AuditCheck:
         batch. A position is None if this event does not exist.
         """
         if table not in self._answers:
-            batches = self.trail.batches.get(table, ())
-            self._answers[table] = AnswerCheck(table, batches, self.findings, self.trail.allowed)
+            self._answers[table] = AnswerCheck(table, self.trail, self.findings)
         last = self._about.pop(answer.asked_id, None)
         event = last.position if last else None
         batch = self._answers[table].check_answer(answer, event)
@@ -197,7 +200,7 @@ class AuditCheck:
             if last.kind == "answer":
                 self.findings.add(f"the answer to question {name}, of event {last.position}, is missing")
         self._check_handovers()
-        return sum(check.end(self.trail.last_withdrawn) for check in self._answers.values())
+        return sum(check.end() for check in self._answers.values())
 
     def compare_design(self, numbers: Mapping[str, int]) -> None:
         """Compare parts of the design with the last freeze; `numbers` maps parts to numbers of rows."""
