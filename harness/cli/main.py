@@ -26,7 +26,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from oversight.harness.cli.retired_options import RENAMED_VERBS, find_renamed, find_replacement, rename_verb
+from oversight.harness.cli.retired_options import RENAMED_VERBS, find_replacement, rename_verb
 from oversight.harness.distribution import VERSION
 from oversight.harness.errors import OversightError, Stopped, is_full
 from oversight.harness.output import counted, did_you_mean, guarded_terminal, log_to_stderr
@@ -208,9 +208,9 @@ def _main(words: list[str], loaded: Callable[[], None] = lambda: None) -> int:
     if words[0] == "--version":
         sys.stdout.write(f"oversight {VERSION}\n")
         return 0
-    if former := find_renamed(words):
+    former, words = rename_verb(words)
+    if former:
         sys.stderr.write(f"oversight: {former} is now: oversight {RENAMED_VERBS[former]}\n")
-        words = rename_verb(words)
     verb = words[0]
     if verb == "--completion":
         return _complete(" ".join(words[1:]))

@@ -203,10 +203,8 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
         )
     said += [f"    {line}" for line in reading_lines(result["read_by"])]
     said += [f"    {count} × {_kind_words(kind)}" for kind, count in result["kinds"].items()]
-    if result["failed"]:
-        said += [f"    for example {reason}" for reason in result["reasons"] if reason.startswith("failed")][
-            :1
-        ]
+    failed = [reason for reason in result["reasons"] if reason.startswith("failed")]
+    said += [f"    for example {reason}" for reason in failed[:1]]
     if result.get("under_way"):
         said.append(f"    {result['under_way']} requests are in unfinished batches")
     return "\n".join(said)
