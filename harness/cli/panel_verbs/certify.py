@@ -71,10 +71,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Certify and print; "not certified" is a result, not an error."""
     found, points, replaced = _from_counts(args) if args.counts else _from_panel(args)
-    payload = certificate_to_json(found, points)
+    payload, lines = certificate_to_json(found, points), _text(found)
     if replaced is not None:
         payload["alternative"] = asdict(replaced)
-    lines = _text(found) + ([] if replaced is None else _alternative_lines(replaced))
+        lines += _alternative_lines(replaced)
     draw = partial(certificate, found, points) if points else None
     emit_panel(args, payload, lines, draw, CERTIFICATE_HEIGHT)
 

@@ -57,18 +57,17 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _check_options(args: argparse.Namespace) -> None:
-    is_change = args.action in ("remove", "correct")
+    action = args.action
+    is_change = action in ("remove", "correct")
     if is_change and not (args.file and args.reason):
-        raise BadInput(
-            f"{args.action}: name the item and say why: oversight items {args.action} ID --reason WHY"
-        )
+        raise BadInput(f"{action}: name the item and say why: oversight items {action} ID --reason WHY")
     if is_change and args.key:
-        raise BadInput(f"{args.action}: a second file is allowed only with export")
+        raise BadInput(f"{action}: a second file is allowed only with export")
     if args.reason and not is_change:
         raise BadInput("--reason applies only to remove and correct; leave it out")
-    if args.erase and args.action != "remove":
+    if args.erase and action != "remove":
         raise BadInput("--erase applies only to remove; leave it out")
-    if (args.answers is not None) != (args.action == "correct"):
+    if (args.answers is not None) != (action == "correct"):
         raise BadInput("correct needs --answers keep or --answers withdraw; other actions take no --answers")
 
 

@@ -55,16 +55,17 @@ def run(args: argparse.Namespace) -> None:
         "scores": _write_scores,
         "reread": _reread,
     }
-    if args.action != "reread":
+    action = args.action
+    if action != "reread":
         if args.file is None:
-            raise ConfigError(f"{args.action}: give a file")
+            raise ConfigError(f"{action}: give a file")
         if args.write:
-            raise ConfigError(f"--write applies only to reread, not to {args.action}; leave it out")
-    if args.items is not None and args.action != "items":
-        raise ConfigError(f"{args.action} takes one file; leave out {args.items!r}")
-    if args.action in ("import", "scores") and not args.model:
+            raise ConfigError(f"--write applies only to reread, not to {action}; leave it out")
+    if args.items is not None and action != "items":
+        raise ConfigError(f"{action} takes one file; leave out {args.items!r}")
+    if action in ("import", "scores") and not args.model:
         raise ConfigError("give the model a name with --model")
-    actions[args.action](args)
+    actions[action](args)
 
 
 def _reread(args: argparse.Namespace) -> None:
@@ -75,10 +76,8 @@ def _reread(args: argparse.Namespace) -> None:
     study = study_of(args)
     found = reread_study(study, args.model, study.prompt.pattern, write=args.write)
     lines = [line for run in found for line in _describe_rereading(run)]
-    if args.write:
-        lines.append("the new readings are stored")
-    else:
-        lines.append("nothing was stored; to store the changes, run the same command with --write")
+    unchanged = "nothing was stored; to store the changes, run the same command with --write"
+    lines.append("the new readings are stored" if args.write else unchanged)
     emit(args, {"written": args.write, "runs": [asdict(run) for run in found]}, "\n".join(lines))
 
 

@@ -155,12 +155,11 @@ def _kind_words(kind: str) -> str:
 def head_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the first line of the output: whether all models have answered, or what to do."""
     stopped = [name for name, result in results.items() if "stopped" in result]
-    failed = {name: result["failed"] for name, result in results.items() if result["failed"]}
+    failed = [f"{name} {result['failed']:,}" for name, result in results.items() if result["failed"]]
     if stopped:
         return f"! Stopped before the end: {', '.join(stopped)}. Run the same command again to continue.\n"
     if failed:
-        told = ", ".join(f"{name} {number:,}" for name, number in failed.items())
-        return f"! Calls failed: {told}. Try them again:  oversight run --retry-errors\n"
+        return f"! Calls failed: {', '.join(failed)}. Try them again:  oversight run --retry-errors\n"
     if any(result.get("under_way") for result in results.values()):
         return "Batches are unfinished. Run the same command again later.\n"
     answers, readable = (sum(result[key] for result in results.values()) for key in ("predictions", "ok"))
