@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from oversight.harness.analysis.opened_study import FIRST_ONLY, EstimateOptions, OpenStudy, refuse_panel
-from oversight.harness.columns import LabelColumns, PredictionColumns, keep_drawn
+from oversight.harness.columns import NO, LabelColumns, PredictionColumns, keep_drawn
 from oversight.harness.config import Study
 from oversight.harness.datasets import Row, read_rows
 from oversight.harness.errors import BadInput, DataError, EstimateError
@@ -22,6 +22,7 @@ from oversight.harness.estimate import (
     check_metrics,
     classification_report,
     compare_classes,
+    find_reason,
 )
 from oversight.harness.output import did_you_mean
 from oversight.harness.store import Store
@@ -82,21 +83,20 @@ class ClassTask:
     ----------
     errors
         Remark that experts make errors, which results by class do not correct; empty if none are known.
+    level
+        Confidence level at this interim analysis.
+    second
+        Labels of second questions, if the results use them.
     """
 
     classes: tuple[str, ...]
     metrics: tuple[str, ...]
     costs: CostTable | None
     errors: str
+    level: float = 0.95
+    second: LabelColumns | None = None
 
-    def report(
-        self,
-        predictions: PredictionColumns,
-        labels: LabelColumns,
-        strata: Strata,
-        level: float,
-        second: LabelColumns | None,
-    ) -> ClassEstimates:
+    def report(self, predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> ClassEstimates:
         """Estimate one model's results by class; if an error occurs, every result is undefined."""
         try:
             found = classification_report(
@@ -105,9 +105,9 @@ class ClassTask:
                 self.classes,
                 metrics=self.metrics,
                 costs=self.costs,
-                level=level,
+                level=self.level,
                 strata=strata,
-                second=second,
+                second=self.second,
             )
         except EstimateError as error:
             return ClassEstimates(
@@ -117,7 +117,7 @@ class ClassTask:
         return ClassEstimates(estimates, found.undefined)
 
 
-def plan_class_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask:
+def plan_class_task(opened: OpenStudy, options: EstimateOptions, strata: Strata) -> ClassTask:
     """Return the settings for results by class, and refuse estimate options that do not apply to them.
 
     Raises
@@ -132,7 +132,20 @@ def plan_class_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask:
             f"{', '.join(ignored)}: not possible together with results by class (metrics, costs); leave out "
             "one or the other"
         )
-    return task
+    return replace(task, level=options.level_now, second=_find_second(opened, strata))
+
+
+def _find_second(opened: OpenStudy, strata: Strata) -> LabelColumns | None:
+    """Return the labels of second questions, or None if results by class would not become more precise.
+
+    In simulated studies, second questions narrow intervals if they cover at least half of the items whose
+    first answer was no.
+    """
+    second, labels = opened.second_labels, opened.labels
+    features = {"second questions", *(["strata"] if strata is not None else [])}
+    if second is None or find_reason("metrics", labels.conditions | features):
+        return None
+    return second if len(second.drawn or ()) >= np.count_nonzero(labels.kind == NO) / 2 else None
 
 
 def _make_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask:

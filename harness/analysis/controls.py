@@ -43,8 +43,7 @@ def read_gold(study: Study) -> list[GoldItem]:
     path = study.path(study.experts.gold)
     found: dict[str, GoldItem] = {}
     lines: dict[str, int] = {}
-    rows = list(read_rows(path))
-    for row, item in _read_items(study, rows):
+    for row, item in _read_items(study, list(read_rows(path))):
         gold = GoldItem(item, _find_answer(row, item))
         if item.id in lines:
             raise row.error(None, f"the same item as in {row.name_line(lines[item.id])}: text and options")
@@ -153,12 +152,6 @@ class _Said:
     as_first: list[bool]
     as_second: list[bool]
 
-    @property
-    def halves(self) -> tuple[list[bool], list[bool]]:
-        """Whether each gold answer is right, as two lists: first and second half of the answers."""
-        right = [ok for _, ok in self.gold]
-        return right[: len(right) // 2], right[len(right) // 2 :]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlAnswers:
@@ -195,11 +188,9 @@ class ControlAnswers:
             holder = self.takers.get(control.id, control.expert)
             asked[holder if reply is None else reply.expert].append(control)
         said = self._read()
-        rows = [
-            _describe(name, own, [said[name]], self.replies, level) for name, own in sorted(asked.items())
-        ]
+        rows = [self._describe(name, own, [said[name]], level) for name, own in sorted(asked.items())]
         if len(rows) > 1:
-            rows.append(_describe(ALL, self.controls, list(said.values()), self.replies, level))
+            rows.append(self._describe(ALL, self.controls, list(said.values()), level))
         return tuple(rows)
 
     def count_gold(self) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -245,6 +236,33 @@ class ControlAnswers:
                 found[first.expert].as_first.append(said is other)
         return found
 
+    def _describe(
+        self, name: str, asked: Sequence[ControlQuestion], said: Sequence[_Said], level: float
+    ) -> ExpertQuality:
+        """Describe the quality of one expert, or of all experts together.
+
+        In the agreement of all experts, two experts' answers to one question count once.
+        """
+        from oversight.harness.estimate import compare_rates
+
+        gold = [pair for one in said for pair in one.gold]
+        rights = [[ok for _, ok in one.gold] for one in said]
+        first = [ok for right in rights for ok in right[: len(right) // 2]]
+        last = [ok for right in rights for ok in right[len(right) // 2 :]]
+        pairs = [alike for one in said for alike in one.as_second]
+        if len(said) == 1:
+            pairs += said[0].as_first
+        return ExpertQuality(
+            name=name,
+            asked=len(asked),
+            answered=sum(c.id in self.replies and self.replies[c.id].value in SAID for c in asked),
+            sensitivity=_rate((ok for about, ok in gold if about), level),
+            specificity=_rate((ok for about, ok in gold if not about), level),
+            steadiness=_rate((alike for one in said for alike in one.repeats), level),
+            agreement=_rate(pairs, level),
+            drift=compare_rates(first, last, level) if len(first) > 1 else None,
+        )
+
 
 def read_control_answers(store: Store) -> ControlAnswers | None:
     """Read the answers to control questions; None if no control question was drawn."""
@@ -265,36 +283,6 @@ def read_quality(study: Study, store: Store) -> tuple[ExpertQuality, ...]:
     """Return the experts' results on a study's control questions; empty without control questions."""
     answers = read_control_answers(store)
     return answers.report(study.estimate.level) if answers else ()
-
-
-def _describe(
-    name: str,
-    asked: Sequence[ControlQuestion],
-    said: Sequence[_Said],
-    replies: Mapping[str, Response],
-    level: float,
-) -> ExpertQuality:
-    """Describe the quality of one expert, or of all experts together.
-
-    In the agreement of all experts, two experts' answers to one question count once.
-    """
-    from oversight.harness.estimate import compare_rates
-
-    gold = [pair for one in said for pair in one.gold]
-    first, last = ([ok for one in said for ok in one.halves[half]] for half in (0, 1))
-    pairs = [alike for one in said for alike in one.as_second]
-    if len(said) == 1:
-        pairs += said[0].as_first
-    return ExpertQuality(
-        name=name,
-        asked=len(asked),
-        answered=sum(c.id in replies and replies[c.id].value in SAID for c in asked),
-        sensitivity=_rate((ok for about, ok in gold if about), level),
-        specificity=_rate((ok for about, ok in gold if not about), level),
-        steadiness=_rate((alike for one in said for alike in one.repeats), level),
-        agreement=_rate(pairs, level),
-        drift=compare_rates(first, last, level) if len(first) > 1 else None,
-    )
 
 
 def _rate(outcomes: Iterable[bool], level: float) -> Rate | None:

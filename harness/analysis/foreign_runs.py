@@ -112,7 +112,8 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         store.locks.hold({run: model}, take_over=True),
     ):
         asked = ReplyForm(pattern=study.prompt.pattern)
-        left_out, texts = Counter[str](), TextCheck(partial(_read_texts, store))
+        left_out, runs, content = Counter[str](), store.runs, store.content
+        texts = TextCheck(lambda: {item.id: item.text for item in content.read_items()})
         read = iterate_foreign(file, kind, model, left_out)
         strata = _LogStrata(study.estimate.strata, file)
         found = partial(_match, store, read, file, texts, left_out, asked, strata)
@@ -122,19 +123,19 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         counts, most = Counter[str](), 0
         with store.together(exclusive=True):
             ids = known if known is not None else store_items(study, store, items)
-            replaced = store.runs.add_run(spec)
+            replaced = runs.add_run(spec)
             for predictions in found(set(ids)) if ahead is None else ahead:
-                store.runs.store_imported(run, predictions)
+                runs.store_imported(run, predictions)
                 counts.update([status for _, _, status, *_ in predictions])
                 most = max(most, *[sample for _, _, _, _, sample, *_ in predictions])
             strata.add_to(store)
         answers, failed = counts.total(), PredictionStatus.FAILED
-        if most or store.runs.count_predictions(run) != answers:  # several answers to one item
-            by_status = store.runs.count_statuses(run)
+        if most or runs.count_predictions(run) != answers:  # several answers to one item
+            by_status = runs.count_statuses(run)
         else:
             by_status = {status: counts[status] for status in PredictionStatus}
-        told = store.runs.count_reasons(run) if counts[failed] else []
-        read_by = store.runs.count_steps(run)
+        told = runs.count_reasons(run) if counts[failed] else []
+        read_by = runs.count_steps(run)
         reasons = [(reason, n) for status, reason, n in told if status == failed]
     n = sum(by_status.values())
     return ImportedRun(
@@ -187,6 +188,11 @@ class _LogStrata:
 
 def _describe_log(file: str, model: str, kind: str) -> RunSpec:
     """Return the spec of a run whose answers come from a log."""
+    path = Path(file)
+    if not path.is_file():
+        raise no_file(path)
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return RunSpec(
         name=model,
         model=model,
@@ -194,20 +200,9 @@ def _describe_log(file: str, model: str, kind: str) -> RunSpec:
         temperature=None,
         max_tokens=None,
         stop=(),
-        template=f"{Path(file).name} {_digest(Path(file))}",
+        template=f"{path.name} {digest[:12]}",
         max_words=None,
     )
-
-
-def _read_texts(store: Store) -> dict[str, str]:
-    return {item.id: item.text for item in store.content.read_items()}
-
-
-def _digest(path: Path) -> str:
-    if not path.is_file():
-        raise no_file(path)
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()[:12]
 
 
 def _match(
@@ -339,8 +334,8 @@ def _make_record(answer: ForeignAnswer, file: str, *, has_options: bool) -> dict
         if not value:
             told = f"this sample has no {field}, which every item needs; write the items file yourself"
             raise DataError(told, file=file, line=answer.line, field=field)
-    more = (name for name in answer.meta if not names_truth(name, own=has_options))
-    return record | {name: answer.meta[name] for name in more if name not in record}
+    more = {name: value for name, value in answer.meta.items() if not names_truth(name, own=has_options)}
+    return record | more | record
 
 
 def export_predictions(study: Study, file: str) -> int:

@@ -197,12 +197,10 @@ def gate_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) 
             check_look(study, store, look)
         errors = opened.rates if opened.doubt and not labels.is_resolved else None
         baseline = {} if bars.baseline is None else {bars.baseline: models.pop(bars.baseline)}
-        unknown = (
-            f"{opened.doubt}; without gold items or ranges of error rates, this cannot be corrected"
-            if opened.doubt
-            else ("")
-        )
-        whys = [*filter(None, [unknown if errors is None else "", opened.repeated])]
+        whys = [*filter(None, [opened.repeated])]
+        if opened.doubt and errors is None:
+            known = "without gold items or ranges of error rates, this cannot be corrected"
+            whys.insert(0, f"{opened.doubt}; {known}")
         checks = [
             _hold(
                 bars, held, bar, labels, level, errors, [*whys, *filter(None, [opened.explain_choice(name)])]
@@ -312,15 +310,14 @@ def _find_doubts(
 
     Unanswered questions are not a reason, because the tests assume the worst possible answers.
     """
-    doubts = [f"{name!r}: {failed}" for failed in [explain_failed_calls(predictions)] if failed]
-    if not len(labels):
-        return doubts
+    doubts = [explain_failed_calls(predictions)]
     try:
-        part = collected_part(labels, predictions.is_there)[0]
+        part = collected_part(labels, predictions.is_there)[0] if len(labels) else None
     except EstimateError:
-        return doubts
-    failures = explain_failures(predictions, part, corrected=allows_errors)
-    return doubts + [f"{name!r}: {failures}" for failures in [failures] if failures]
+        part = None
+    if part is not None:
+        doubts.append(explain_failures(predictions, part, corrected=allows_errors))
+    return [f"{name!r}: {why}" for why in doubts if why]
 
 
 def _write_remarks(models: Mapping[str, PredictionColumns], labels: LabelColumns) -> list[str]:

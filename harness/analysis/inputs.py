@@ -82,11 +82,12 @@ def advise_on_texts(study: Study) -> str:
     >>> advise_on_texts(read_study("study.toml"))
     'cluster = "@text" under [items] makes the items of a text one unit'
     """
-    if study.items.cluster is None:
+    column = study.items.cluster
+    if column is None:
         return f'cluster = "{TEXT_CLUSTER}" under [items] makes the items of a text one unit'
-    if study.items.cluster == TEXT_CLUSTER:
+    if column == TEXT_CLUSTER:
         return "items.cluster makes the items of a text one unit"
-    return f"the column {study.items.cluster!r} (items.cluster) must name one cluster for the items of a text"
+    return f"the column {column!r} (items.cluster) must name one cluster for the items of a text"
 
 
 def study_items(study: Study) -> list[Item]:
@@ -268,13 +269,14 @@ def find_missing_items(study: Study) -> list[str]:
     >>> find_missing_items(read_study("study.toml"))
     []
     """
-    file = study.path(study.items.file) if study.items.file and not study.items.preset else None
+    section = study.items
+    file = study.path(section.file) if section.file and not section.preset else None
     if file is None or not has_database(study.store_url):
         return []
     try:
         if file.stat().st_size > _LARGEST:
             return []
-        whole = study.items.model_copy(update={"limit": None})
+        whole = section.model_copy(update={"limit": None})
         there = {item.id for item in stream_items(study.model_copy(update={"items": whole}))}
         stored = _read_stored_ids(study)
         if study.is_open:

@@ -17,7 +17,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from oversight.harness.analysis.inputs import study_clusters
-from oversight.harness.analysis.opened_study import EstimateOptions, find_newest_runs
+from oversight.harness.analysis.opened_study import find_newest_runs, requested_interval
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import CONFIDENCE, accuracy, decode
@@ -129,11 +129,10 @@ def _pack_scores(items: Sequence[CarriedItem], settings: EstimateSettings) -> di
     scored = [item for item in items if item.is_right is not None]
     rest = [item for item in items if item.is_right is None]
     n = len(scored)
-    packed = {}
-    for j, item in enumerate(scored):
-        carried = _Carried(items=(item, *rest[j::n]), scores=n, settings=settings)
-        packed[item.id] = {_KEY: asdict(carried)}
-    return packed
+    return {
+        item.id: {_KEY: asdict(_Carried(items=(item, *rest[j::n]), scores=n, settings=settings))}
+        for j, item in enumerate(scored)
+    }
 
 
 def unpack_scores(
@@ -146,7 +145,7 @@ def unpack_scores(
     BadInput
         If a score has no such metadata, some scores are missing, or they come from several files.
     """
-    found, settings, wanted = dict[str, _Carried](), set[EstimateSettings](), set[int]()
+    found, files = dict[str, _Carried](), set[tuple[EstimateSettings, int]]()
     for number, fields in enumerate(metadata, start=1):
         try:
             carried = _READ.validate_python((fields or {})[_KEY])
@@ -156,20 +155,20 @@ def unpack_scores(
             where = ".".join(map(str, error.errors()[0]["loc"]))
             raise BadInput(f"score {number} [metadata.{_KEY}.{where}]: {error.errors()[0]['msg']}") from None
         found[carried.items[0].id] = carried
-        settings.add(carried.settings)
-        wanted.add(carried.scores)
+        files.add((carried.settings, carried.scores))
     if not found:
         raise BadInput("there are no scores")
-    if len(settings) != 1 or len(wanted) != 1:
+    if len(files) != 1:
         raise BadInput(
             "the scores come from several files; score the log again with one file and --action overwrite"
         )
-    if (n := wanted.pop()) != len(found):
+    settings, n = files.pop()
+    if n != len(found):
         raise BadInput(
             f"the log contains only {len(found)} of {n} scores, because it lacks samples that experts were "
             "asked about, so an estimate would differ from the study's; score a log of all samples"
         )
-    return [item for carried in found.values() for item in carried.items], settings.pop()
+    return [item for carried in found.values() for item in carried.items], settings
 
 
 def estimate_carried(
@@ -261,8 +260,10 @@ def write_scores(study: Study, file: str, model: str) -> WrittenScores:
     """
     if study.experts.is_panel or study.estimate.panel is not None:
         raise BadInput("scores need experts' yes/no answers, but this study has a panel's ratings")
-    options = EstimateOptions.of_study(study)
-    settings = EstimateSettings(level=options.level, interval=options.interval, strata=study.estimate.strata)
+    section = study.estimate
+    settings = EstimateSettings(
+        level=section.level, interval=requested_interval(study), strata=section.strata
+    )
     with Store(study.store_url) as store:
         items = store.content.read_items()
         carried = _carry(study, store, items, model)

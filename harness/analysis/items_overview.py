@@ -8,7 +8,7 @@ import json
 from array import array
 from collections import Counter
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, starmap
 from pathlib import Path
 
 import numpy as np
@@ -69,8 +69,8 @@ def check_items(study: Study) -> ItemsOverview:
     """
     bad = BadRows()
     preset = load_study_preset(study) if study.items.preset else None
-    fields = chain.from_iterable(() if preset else stream_fields(study, bad))
-    items = iter(preset.items) if preset else (Item(*each) for each in fields)
+    fields = chain.from_iterable(stream_fields(study, bad))
+    items = iter(preset.items) if preset else starmap(Item, fields)
     first = next(items)
     by_options, by_words, digests = Counter[int](), Counter[int](), array("q")
     for item in chain([first], items):

@@ -138,14 +138,10 @@ def estimate_strata(
         raise BadInput(
             f"the column {column!r} has {len(values.names)} values; {_MOST_STRATA} are shown at most"
         )
-    found: dict[str, list[StratumAccuracy]] = {model: [] for model in models}
-    # models that answered all items share one `LabelColumns`, so it is split into strata only once
-    for labels in dict.fromkeys(labels for _, labels in columns.values()):
-        for group in split_items(values, labels):
-            for model, (predictions, own) in columns.items():
-                if own is labels:
-                    found[model].append(_estimate_stratum(study, group, predictions))
-    return {model: tuple(strata) for model, strata in found.items()}
+    return {
+        model: tuple(_estimate_stratum(study, group, predictions) for group in split_items(values, labels))
+        for model, (predictions, labels) in columns.items()
+    }
 
 
 def _read(opened: OpenStudy, model: str) -> tuple[PredictionColumns, LabelColumns]:

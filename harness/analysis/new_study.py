@@ -122,18 +122,19 @@ def propose(path: str | Path, classes: Sequence[str] = ()) -> StudyProposal:
     rows, looks = _look_at_columns(Path(path))
     given = tuple(classes)
     options = "" if given else _find_options(looks, rows)
-    label = _find_label(looks, given, own=bool(options))
-    if not given and not options and label:
+    own, of_options = bool(options), (options,) if isinstance(options, str) else options
+    label = _find_label(looks, given, own=own)
+    if not given and not own and label:
         given = tuple(looks[label].values)
-    taken = {label, *((options,) if isinstance(options, str) else options)}
-    text = _find_text({name: look for name, look in looks.items() if name not in taken})
-    named = _find_id({name: look for name, look in looks.items() if name not in taken | {text}}, rows)
-    left = {name: look for name, look in looks.items() if name not in taken | {text, named}}
-    meta = tuple(
-        name for name, look in left.items() if look.is_few and not _tells(name, look, own=bool(options))
-    )
-    label = label or next((name for name, look in left.items() if _tells(name, look, own=bool(options))), "")
-    longest = max(map(len, given), default=0) or _longest(looks, options)
+    left = {name: look for name, look in looks.items() if name not in (label, *of_options)}
+    text = _find_text(left)
+    left.pop(text, None)
+    named = _find_id(left, rows)
+    left.pop(named, None)
+    telling = [name for name, look in left.items() if _tells(name, look, own=own)]
+    meta = tuple(name for name, look in left.items() if look.is_few and name not in telling)
+    label = label or next(iter(telling), "")
+    lengths = map(len, given) if given else (looks[name].longest for name in of_options if name in looks)
     return StudyProposal(
         rows=rows,
         columns=tuple(looks),
@@ -143,7 +144,7 @@ def propose(path: str | Path, classes: Sequence[str] = ()) -> StudyProposal:
         classes=given,
         label=label,
         meta=meta,
-        max_tokens=limit_tokens(longest),
+        max_tokens=limit_tokens(max(lengths, default=0)),
     )
 
 
@@ -170,8 +171,7 @@ def _find_label(looks: Mapping[str, ColumnLook], classes: Sequence[str], *, own:
     for name, look in looks.items():
         if classes and look.values and look.values.keys() <= set(classes):
             return name
-    named = [name for name, look in looks.items() if look.is_few and _tells(name, look, own=own)]
-    return named[0] if named else ""
+    return next((name for name, look in looks.items() if look.is_few and _tells(name, look, own=own)), "")
 
 
 def _tells(name: str, look: ColumnLook, *, own: bool) -> bool:
@@ -206,15 +206,10 @@ def _find_text(looks: Mapping[str, ColumnLook]) -> str:
 
 def _find_id(looks: Mapping[str, ColumnLook], rows: int) -> str:
     """Find a column of unique values named like an id, otherwise the file's first column if it is short."""
-    good = [name for name, look in looks.items() if look.unique and look.filled == rows and not look.lists]
+    good = [name for name, look in looks.items() if len(look.hashes) == rows == look.filled]
     named = [name for name in good if _ID.fullmatch(name)]
     first = [name for name in good[:1] if name == next(iter(looks)) and looks[name].longest <= _LONGEST_ID]
     return "id" if "id" in good else next(iter(named or first), "")
-
-
-def _longest(looks: Mapping[str, ColumnLook], options: str | tuple[str, ...]) -> int:
-    names = (options,) if isinstance(options, str) else options
-    return max((looks[name].longest for name in names if name in looks), default=0)
 
 
 @dataclass(slots=True)
@@ -231,8 +226,8 @@ class ColumnLook:
         Total number of characters, and number of characters of the longest text or list entry.
     values
         Distinct texts, in the order of the file; incomplete if there are more than `_MOST_VALUES`.
-    unique
-        Whether no value is empty or occurs twice.
+    hashes
+        Hashes of the texts, which show whether all are different.
     """
 
     filled: int = 0
@@ -240,8 +235,7 @@ class ColumnLook:
     length: int = 0
     longest: int = 0
     values: dict[str, None] = field(default_factory=dict)
-    unique: bool = True
-    _seen: set[int] = field(default_factory=set)
+    hashes: set[int] = field(default_factory=set)
 
     def see(self, value: Any) -> None:
         """Add the value of the next row to these statistics."""
@@ -252,15 +246,12 @@ class ColumnLook:
             return
         text = "" if value is None else str(value).strip()
         if not text:
-            self.unique = False
             return
         self.filled, self.length = self.filled + 1, self.length + len(text)
         self.longest = max(self.longest, len(text))
         if len(self.values) <= _MOST_VALUES:
             self.values[text] = None
-        if self.unique:
-            self.unique = hash(text) not in self._seen
-            self._seen.add(hash(text))
+        self.hashes.add(hash(text))
 
     @property
     def is_few(self) -> bool:

@@ -34,14 +34,12 @@ from oversight.harness.estimate import (
     ErrorRanges,
     GoldAnswer,
     GoldCounts,
-    Rate,
     find_reason,
     obrien_fleming_level,
     refuse,
 )
 from oversight.harness.output import counted, did_you_mean
 from oversight.harness.store import AuditEvent, ControlKind, PlannedLook, RunColumns, Store
-from oversight.harness.types import CORRECTED, Estimate
 
 
 def requested_interval(study: Study) -> str | None:
@@ -195,18 +193,15 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
                 f"{name}: look {taken.look} was taken when {taken.looks} looks were planned; the number of "
                 "looks cannot change after the first look"
             )
-    if before and before[-1].look > look.look:
-        raise BadInput(
-            f"{name}: look {before[-1].look} of {look.looks} was already taken; earlier looks can no longer "
-            "be taken"
-        )
-    if before and before[-1].look == look.look and before[-1].answered != look.answered:
+    last = before[-1] if before else look
+    if last.look > look.look:
+        told = f"look {last.look} of {look.looks} was already taken"
+        raise BadInput(f"{name}: {told}; earlier looks can no longer be taken")
+    if last.look == look.look and last.answered != look.answered:
         more = look.look < look.looks
-        raise BadInput(
-            f"{name}: this look was taken with {before[-1].answered} answers, but now there are "
-            f"{look.answered}; "
-            f"{f'the next one is {look.look + 1}/{look.looks}' if more else 'it was the last'}"
-        )
+        told = f"the next one is {look.look + 1}/{look.looks}" if more else "it was the last"
+        now = f"but now there are {look.answered}"
+        raise BadInput(f"{name}: this look was taken with {last.answered} answers, {now}; {told}")
 
 
 def note_look(store: Store, look: PlannedLook) -> None:
@@ -239,15 +234,6 @@ class Correction:
     name: str
     errors: str
 
-    def put_first(self, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
-        """Put estimates that allow for experts' errors first.
-
-        In all other estimates, an empty `why` is set to `errors`.
-        """
-        first = {name: e for name, e in estimates.items() if name in CORRECTED}
-        others = {name: e for name, e in estimates.items() if name not in CORRECTED}
-        return first | {name: replace(e, why=e.why or self.errors) for name, e in others.items()}
-
 
 def describe_rates(known: ErrorRanges) -> str:
     """Describe where error rates come from, for example ``by gold (27 of 30 true options confirmed, …)``."""
@@ -268,18 +254,19 @@ def describe_errors(answers: ControlAnswers | None) -> str:
     quality = answers.report() if answers else ()
     if not quality:
         return ""
+    total = quality[-1]
     seen = (
-        (quality[-1].sensitivity, "they missed the true option in {wrong} of {of} gold questions"),
-        (quality[-1].specificity, "they took a false option for true in {wrong} of {of} gold questions"),
-        (quality[-1].steadiness, "{wrong} of {of} repeated questions got another answer than the first time"),
-        (quality[-1].agreement, "two experts differ on {wrong} of {of} questions"),
+        (total.sensitivity, "they missed the true option in {wrong} of {of} gold questions"),
+        (total.specificity, "they took a false option for true in {wrong} of {of} gold questions"),
+        (total.steadiness, "{wrong} of {of} repeated questions got another answer than the first time"),
+        (total.agreement, "two experts differ on {wrong} of {of} questions"),
     )
-    told = [_fill(text, rate) for rate, text in seen if rate is not None and rate.successes < rate.of]
+    told = [
+        text.format(of=rate.of, wrong=rate.of - rate.successes)
+        for rate, text in seen
+        if rate is not None and rate.successes < rate.of
+    ]
     return f"experts err, and this number is not corrected for it: {'; '.join(told)}" if told else ""
-
-
-def _fill(text: str, rate: Rate) -> str:
-    return text.format(of=rate.of, wrong=rate.of - rate.successes)
 
 
 GoldOnItem = tuple[int, int, bool, bool]
@@ -299,29 +286,24 @@ def answers_for(gold: Sequence[GoldOnItem], predictions: PredictionColumns) -> l
 
 def match_gold(store: Store, answers: ControlAnswers | None, index: ItemIndex) -> list[GoldOnItem]:
     """Find the gold answers about items that the study also contains; empty without control questions."""
+    if answers is None:
+        return []
+    gold = {name: found.item for name, found in store.controls.read_gold_items().items()}
+    said = [
+        (control, gold[control.item_id], SAID[answers.replies[control.id].value])
+        for control in answers.controls
+        if control.kind is ControlKind.GOLD and control.id in answers.replies
+        if answers.replies[control.id].value in SAID
+    ]
+    same = store.content.find_same({item.text for _, item, _ in said})
+    places = {(item.text, item.options): index.places[item.id] for item in same}
     rows = list[GoldOnItem]()
-    said = {} if answers is None else _read_said(answers)
-    if answers is not None and said:
-        gold = {name: found.item for name, found in store.controls.read_gold_items().items()}
-        asked = {c.item_id for c in answers.controls if c.id in said}
-        same = store.content.find_same({gold[name].text for name in asked})
-        places = {(item.text, item.options): index.places[item.id] for item in same}
-        for control in answers.controls:
-            item = gold.get(control.item_id)
-            place = None if item is None else places.get((item.text, item.options))
-            if place is not None and control.id in said:
-                about = answers.truth[control.item_id] == control.option
-                rows.append((place, control.option, about, said[control.id] is about))
+    for control, item, yes in said:
+        place = places.get((item.text, item.options))
+        if place is not None:
+            about = answers.truth[control.item_id] == control.option
+            rows.append((place, control.option, about, yes is about))
     return rows
-
-
-def _read_said(answers: ControlAnswers) -> dict[str, bool]:
-    """Return a mapping: id of an answered gold question → whether the answer is yes."""
-    return {
-        c.id: SAID[answers.replies[c.id].value]
-        for c in answers.controls
-        if c.kind is ControlKind.GOLD and c.id in answers.replies and answers.replies[c.id].value in SAID
-    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -376,10 +358,11 @@ def find_newest_runs(store: Store, names: Sequence[str] | None, judges: Collecti
     told = [] if names else [name for name in newest if name in judges]
     runs, left_out = list[dict[str, Any]](), list[str]()
     for name in names or (name for name in newest if name not in judges):
-        if store.run_columns.has_answer(newest[name]["id"]):
-            runs.append(newest[name])
+        run = newest[name]
+        if store.run_columns.has_answer(run["id"]):
+            runs.append(run)
         else:
-            failed = store.runs.count_predictions(newest[name]["id"])
+            failed = store.runs.count_predictions(run["id"])
             left_out.append(f"run {name!r} has no answers yet" + (f" ({failed} failed)" if failed else ""))
     if left_out and (names or not runs):
         raise BadInput(f"{left_out[0]}; see: oversight run --help")

@@ -124,9 +124,8 @@ class PanelStudy:
         if self.ratings is not None or Path(model).exists():
             found = self.read_labels(panel, model, "predictions")
         else:
-            from oversight.harness.store import (
-                Store,  # imported here because the import is slow and not needed for files
-            )
+            # Import this here, because the import is slow and not needed for files.
+            from oversight.harness.store import Store
 
             with Store(self.database) as store:
                 found = read_study_model(store, panel, model)
@@ -156,17 +155,16 @@ class PanelStudy:
             If the file lacks an item, except with `partial`; the message names the item.
         """
         found = read_choices(path, item=self.item, label=self.label, classes=panel.classes)
-        if partial:
-            left = len(found.keys() - set(panel.items))
-            if left:
-                of = counted(len(found), "item")
-                say(f"{name_source(path)}: {left} of {of} left out, because nobody rated them")
-            found = {item: found.get(item) for item in panel.items}
         rated = set(panel.items)
-        for item in found:
-            if item not in rated:
-                rated_in = "the study" if self.ratings is None else name_source(self.ratings)
-                raise BadInput(f"{name_source(path)}: the item {item!r} has no rating in {rated_in}")
+        left = [item for item in found if item not in rated]
+        if left and not partial:
+            rated_in = "the study" if self.ratings is None else name_source(self.ratings)
+            raise BadInput(f"{name_source(path)}: the item {left[0]!r} has no rating in {rated_in}")
+        if left:
+            of = counted(len(found), "item")
+            say(f"{name_source(path)}: {len(left)} of {of} left out, because nobody rated them")
+        if partial:
+            found = {item: found.get(item) for item in panel.items}
         return panel.codes(f"{name} in {name_source(path)}", found)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from string import Template
@@ -110,11 +109,13 @@ def _reread(
     asked = _asked(study, run["spec"], pattern)
     changed: list[tuple[str, Prediction]] = []
     moved: list[str] = []
-    for item, before in _pairs(store, run["id"]):
+    items = {item.id: item for item in store.content.read_items()}
+    for before in store.runs.read_samples(run["id"]):
         if asked is None or not _is_ours(before, pattern):
             found.left += 1
             continue
         found.answers += 1
+        item = items[before.item_id]
         after = _read(item, before, asked)
         if after != before:
             found.count(item, before, after)
@@ -127,11 +128,6 @@ def _reread(
         for ids in split_into_batches(moved, PORTION):  # stored judge vectors refer to the former options
             store.runs.drop_vectors(run["id"], ids)
     return found
-
-
-def _pairs(store: Store, run_id: str) -> Iterator[tuple[Item, Prediction]]:
-    items = {item.id: item for item in store.content.read_items()}
-    return ((items[p.item_id], p) for p in store.runs.read_samples(run_id))
 
 
 def _asked(study: Study, spec: dict[str, Any], pattern: str | None) -> ReplyForm | None:
@@ -166,24 +162,17 @@ def _read(item: Item, before: Prediction, asked: ReplyForm) -> Prediction:
         status = PredictionStatus.TRUNCATED if is_cut else PredictionStatus.UNREADABLE
         reason = before.reason if is_cut else read.reason
         after = replace(before, option=None, status=status, reason=reason, confidence=None, step="")
-        return _with_probabilities(item, before, after, read.probabilities)
-    option = order[read.option]
-    kept = before.confidence if option == before.option else None
-    if read.probabilities:
-        kept = read.probabilities[read.option]
-    after = replace(
-        before, option=option, status=PredictionStatus.OK, reason="", confidence=kept, step=str(read.step)
-    )
-    return _with_probabilities(item, before, after, read.probabilities)
-
-
-def _with_probabilities(
-    item: Item, before: Prediction, after: Prediction, shown: tuple[float, ...]
-) -> Prediction:
-    """Return `after`; if it differs from `before`, add the probabilities that its reply states."""
-    if after == before or not shown:
+    else:
+        option = order[read.option]
+        kept = before.confidence if option == before.option else None
+        if read.probabilities:
+            kept = read.probabilities[read.option]
+        after = replace(
+            before, option=option, status=PredictionStatus.OK, reason="", confidence=kept, step=str(read.step)
+        )
+    if after == before or not read.probabilities:
         return after
-    return replace(after, probabilities=item.in_source_order(shown))
+    return replace(after, probabilities=item.in_source_order(read.probabilities))
 
 
 def _describe(item: Item, prediction: Prediction) -> str:

@@ -27,7 +27,7 @@ from oversight.harness.analysis.opened_study import (
     note_look,
     refuse_panel,
 )
-from oversight.harness.arrays import BoolArray, IntArray
+from oversight.harness.arrays import BoolArray
 from oversight.harness.columns import (
     ABSTAINED,
     NO,
@@ -58,16 +58,15 @@ from oversight.harness.estimate import (
     check_watchable,
     collected_part,
     estimate_models,
-    find_reason,
     find_strata,
     gold_errors,
     run_checks,
 )
-from oversight.harness.llm import PriceTable
 from oversight.harness.output import did_you_mean, pool_text, with_bar
 from oversight.harness.panel import make_panel, stratify_by_certainty
 from oversight.harness.store import PlannedLook, Store
 from oversight.harness.types import (
+    CORRECTED,
     ESTIMATOR_NAMES,
     Displayable,
     Estimate,
@@ -195,36 +194,26 @@ class StudyEvidence:
 
     Attributes
     ----------
-    prices
-        The study's price table.
     labels
         Questions and answers, with the predictions of all reported models, which checks use.
     strata
         Strata of the items, if estimates are stratified.
-    level
-        Confidence level at this interim analysis.
     truth
-        True options by the opened key, shape (items,), to compute the true accuracy; None if the key stays
-        sealed.
+        Item → true option by the opened key, to compute the true accuracy; None if the key stays sealed.
     correction
         What is known about experts' errors; None if nothing is known.
     by_class
         Settings of results by class; None if none are requested.
     gold
         Gold answers about the study's items; None if no estimate is corrected by gold answers.
-    second
-        Labels of second questions, if results by class use them.
     """
 
-    prices: PriceTable
     labels: LabelColumns
     strata: Strata
-    level: float
-    truth: IntArray | None
+    truth: Mapping[str, int] | None
     correction: Correction | None
     by_class: ClassTask | None
     gold: Sequence[GoldOnItem] | None
-    second: LabelColumns | None
 
 
 def _report_model(
@@ -232,14 +221,15 @@ def _report_model(
 ) -> ModelReport:
     """Return the report of one run, with its estimates or with the reason why its data allow none."""
     store, answered = opened.store, opened.runs.answered(run["name"])
-    usd = run_cost(store, evidence.prices, run, [*answered.usage, *store.runs.sum_charges(run["id"])])
+    charged = [*answered.usage, *store.runs.sum_charges(run["id"])]
+    usd = run_cost(store, study_prices(opened.study), run, charged)
     every = answered.predictions
     predictions = keep_drawn(every, evidence.labels)
     labels = keep_predicted(evidence.labels, predictions)
     strata = find_strata(predictions, labels, evidence.strata)
     gold = _check_gold(predictions, evidence)
     estimates = _order_estimates(_doubt_correction(made, gold), evidence.correction)
-    by_class = evidence.by_class
+    by_class, used = evidence.by_class, answered.usage
     report = ModelReport(
         name=run["name"],
         run_id=run["id"],
@@ -255,26 +245,28 @@ def _report_model(
         failed=answered.failed,
         steps=answered.steps,
         refuted=_count_refuted(predictions, evidence.labels),
-        input_tokens=sum(u.input_tokens for u in answered.usage),
-        output_tokens=sum(u.output_tokens for u in answered.usage),
+        input_tokens=sum(u.input_tokens for u in used),
+        output_tokens=sum(u.output_tokens for u in used),
         usd=usd,
         usd_per_correct=cost_per_correct(usd, int(np.count_nonzero(every.ran)), main_estimate(estimates)),
         truth=None if evidence.truth is None else _share_right(every, evidence.truth),
-        classes=(
-            None
-            if by_class is None
-            else by_class.report(predictions, labels, strata, evidence.level, evidence.second)
-        ),
+        classes=None if by_class is None else by_class.report(predictions, labels, strata),
     )
     why = "; ".join(filter(None, [opened.repeated, opened.explain_choice(run["name"])]))
     return report.doubted(why) if why else report
 
 
 def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str, Estimate]:
-    """Sort estimates in display order; estimates that use another package's side information come last."""
+    """Sort estimates in display order; estimates that use another package's side information come last.
+
+    If experts err, estimates that allow for it come first, and the others get a remark.
+    """
     known = [name for name in ESTIMATOR_NAMES if name in made]
     in_order = {name: made[name] for name in dict.fromkeys([*known, *made])}
-    return in_order if correction is None else correction.put_first(in_order)
+    if correction is None:
+        return in_order
+    first = {name: e for name, e in in_order.items() if name in CORRECTED}
+    return first | _doubt(in_order, correction.errors) | first
 
 
 def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> tuple[Check, ...]:
@@ -351,13 +343,13 @@ def true_accuracy(predictions: Iterable[Prediction], truth: Mapping[str, int]) -
     """
     rows = list(predictions)
     index = ItemIndex.of([p.item_id for p in rows])
-    true_options = np.array([truth[name] for name in index.ids], dtype=np.int64)
-    return _share_right(PredictionColumns.of(rows, index), true_options)
+    return _share_right(PredictionColumns.of(rows, index), truth)
 
 
-def _share_right(predictions: PredictionColumns, truth: IntArray) -> float | None:
+def _share_right(predictions: PredictionColumns, truth: Mapping[str, int]) -> float | None:
+    true_options = np.array([truth[name] for name in predictions.index.ids], dtype=np.int64)
     ran = predictions.ran
-    right = np.count_nonzero(predictions.option[ran] == truth[ran])
+    right = np.count_nonzero(predictions.option[ran] == true_options[ran])
     return int(right) / int(np.count_nonzero(ran)) if ran.any() else None
 
 
@@ -519,7 +511,7 @@ def report_study(
     labels, chosen = opened.labels, opened.choose(runs)
     options, strata = options or EstimateOptions.of_study(study), _strata(opened)
     options.check_effect(labels, strata=strata is not None)
-    by_class = plan_class_task(opened, options) if options.by_class else None
+    by_class = plan_class_task(opened, options, strata) if options.by_class else None
     correction = opened.correction if options.gold is None else None
     if correction and correction.gold:
         options = replace(options, gold=correction.gold)
@@ -545,15 +537,12 @@ def report_study(
     if len(failures) == len(models):
         raise EstimateError(next(iter(failures.values())))
     evidence = StudyEvidence(
-        prices=study_prices(study),
         labels=replace(labels, models=tuple(keep_drawn(model, labels) for model in models.values())),
         strata=strata,
-        level=level,
-        truth=None if truth is None else np.array([truth[name] for name in opened.index.ids], np.int64),
+        truth=truth,
         correction=correction,
         by_class=by_class,
         gold=None if options.gold is None else match_gold(store, opened.controls, opened.index),
-        second=_second_by_class(opened, strata) if by_class else None,
     )
     reports = [
         _report_model(opened, run, made[run["name"]], failures.get(run["name"], ""), evidence)
@@ -561,22 +550,9 @@ def report_study(
     ]
     if options.looks:
         note_look(store, look)
-    unused = opened.tell_unused(FIRST_ONLY) if by_class and evidence.second is None else ""
+    unused = opened.tell_unused(FIRST_ONLY) if by_class and by_class.second is None else ""
     left_out = (*chosen.remarks, *filter(None, [unused]))
     return _summarise(opened, reports, left_out, options.level)
-
-
-def _second_by_class(opened: OpenStudy, strata: Strata) -> LabelColumns | None:
-    """Return the labels of second questions, or None if results by class would not become more precise.
-
-    In simulated studies, second questions narrow intervals if they cover at least half of the items whose
-    first answer was no.
-    """
-    second, labels = opened.second_labels, opened.labels
-    features = {"second questions", *(["strata"] if strata is not None else [])}
-    if second is None or find_reason("metrics", labels.conditions | features):
-        return None
-    return second if len(second.drawn or ()) >= np.count_nonzero(labels.kind == NO) / 2 else None
 
 
 def _side_information(opened: OpenStudy, *, gold: bool) -> list[SideInformation]:

@@ -10,7 +10,8 @@ import re
 import sys
 import threading
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,8 @@ from oversight.harness.types import plain_fields
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from oversight.harness.config import Study
+    from oversight.harness.config import ModelSection, Study
+    from oversight.harness.llm import Workers
 
 
 _MOST_NAMED = 5
@@ -88,20 +90,24 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def read_level(args: argparse.Namespace) -> float:
-    """Return the confidence level that ``--set`` gives to a command without a study.
+def parse_settings_alone(args: argparse.Namespace, known: Set[str], told: str) -> dict[str, Any]:
+    """Return the values of ``--set`` of a command without a study; `told` says why there is no study.
 
     Raises
     ------
     BadInput
-        If ``--set`` gives any other setting.
+        If ``--set`` names another setting than those in `known`.
     """
     settings = parse_settings(args.settings)
-    if other := settings.keys() - {"estimate.level"}:
-        raise BadInput(
-            f"--set {min(other)} needs a study, but --options plans without a study; leave out one of the two"
-        )
-    return float(settings.get("estimate.level", 0.95))
+    if other := settings.keys() - known:
+        raise BadInput(f"--set {min(other)} needs a study, but {told}; leave out one of the two")
+    return settings
+
+
+def add_key(parser: argparse.ArgumentParser) -> None:
+    """Add ``--open-key``."""
+    told = "file with the true labels; shows the true accuracies beside the estimates"
+    parser.add_argument("--open-key", metavar="FILE", help=told)
 
 
 def add_verbose(parser: argparse.ArgumentParser) -> None:
@@ -111,6 +117,41 @@ def add_verbose(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="log failed calls and the resulting actions (such as retries) to stderr",
     )
+
+
+def add_shared_terms(parser: argparse.ArgumentParser) -> None:
+    """Add ``--wait``, ``--take-over``, ``--uncertain``, and ``--on`` with its options."""
+    from oversight.harness.cluster import add_placement
+
+    add = parser.add_argument
+    add(
+        "--wait",
+        action="store_true",
+        help="if another command is doing the same work, wait until that command ends",
+    )
+    ended = "take over the work of a process on another machine; use only if that process has ended"
+    add("--take-over", action="store_true", help=ended)
+    lost = (
+        "how to treat calls that were unfinished when a process ended: retry makes them again, "
+        "hold counts them as failed"
+    )
+    add("--uncertain", choices=["retry", "hold"], help=lost)
+    add_placement(parser)
+
+
+def read_workers(args: argparse.Namespace, models: Sequence[ModelSection]) -> AbstractContextManager[Workers]:
+    """Return the processes that call these models: the workers of ``--on``, or this process.
+
+    Raises
+    ------
+    ConfigError
+        If options contradict each other, or nodes cannot call a model.
+    """
+    from oversight.harness.cluster import RayWorkers, read_placement
+    from oversight.harness.llm import THIS_PROCESS
+
+    placement = read_placement(args)
+    return nullcontext(THIS_PROCESS) if placement is None else RayWorkers(placement, models)
 
 
 def check_address(port: int, host: str = "127.0.0.1", option: str = "--host") -> None:
@@ -152,20 +193,6 @@ def study_of(args: argparse.Namespace) -> Study:
     return study
 
 
-def parse_json(option: str, text: str) -> Any:
-    """Parse the JSON text of an option.
-
-    Raises
-    ------
-    BadInput
-        If the text is not JSON; the message names the option.
-    """
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{option}: {shorten(text)} is not JSON: {error}") from None
-
-
 def parse_numbers(
     option: str, text: str, needed: Mapping[str, type], known: Mapping[str, type] | None = None
 ) -> dict[str, Any]:
@@ -176,9 +203,14 @@ def parse_numbers(
     Raises
     ------
     BadInput
-        If a name is missing or unknown, or a value is not a number; the message names the option.
+        If the text is not JSON, a name is missing or unknown, or a value is not a number; the message names
+        the option.
     """
-    numbers, kinds = parse_json(option, text), {**needed, **(known or {})}
+    try:
+        numbers = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{option}: {shorten(text)} is not JSON: {error}") from None
+    kinds = {**needed, **(known or {})}
     if not isinstance(numbers, dict) or not needed.keys() <= numbers.keys() <= kinds.keys():
         only, rest = ("", f" (and {', '.join(known)} if known)") if known else ("exactly ", "")
         raise BadInput(f"{option}: give a JSON object with {only}{', '.join(needed)}{rest}")

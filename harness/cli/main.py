@@ -21,14 +21,14 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from oversight.harness.cli.retired_options import RENAMED_VERBS, find_renamed, find_replacement, rename_verb
+from oversight.harness.cli.retired_options import RENAMED_VERBS, find_replacement, rename_verb
 from oversight.harness.distribution import VERSION
-from oversight.harness.errors import BadInput, ConfigError, OversightError, Stopped, is_full
+from oversight.harness.errors import OversightError, Stopped, is_full
 from oversight.harness.output import counted, did_you_mean, guarded_terminal, log_to_stderr
 from oversight.harness.platform import stop_in_order
 from oversight.harness.registry import load_module
@@ -76,29 +76,28 @@ if TYPE_CHECKING:
     from oversight.harness.config import Study
 
 
-def suggest_next(study_file: str) -> str:
-    """Return the study's progress and the next command; empty without a study in this folder.
+def _suggest() -> str:
+    """Return the study's progress and the next command; empty without a study in this folder."""
+    from oversight.harness.config import STUDY_FILE
 
-    Raises
-    ------
-    ConfigError
-        If the study file cannot be read.
-    """
-    if not Path(study_file).is_file():
+    if not Path(STUDY_FILE).is_file():
         return ""
     from oversight.harness.config import read_study
 
-    study = read_study(study_file)
-    return f"{study.study.name}: {_find_step(study)}\n\nAll verbs:  oversight --help\n"
+    try:
+        study = read_study(STUDY_FILE)
+        return f"{study.study.name}: {_find_step(study)}\n\nAll verbs:  oversight --help\n"
+    except OversightError as error:
+        return f"oversight: {error}\n"
 
 
 def _find_step(study: Study) -> str:
     from oversight.harness.store import Store, has_database
 
     panel = study.experts.is_panel
-    if study.is_open and not has_database(study.store_url):
-        return "no model was run yet.\nNext: ask the models (oversight run), then oversight label route."
     if not has_database(study.store_url):
+        if study.is_open:
+            return "no model was run yet.\nNext: ask the models (oversight run), then oversight label route."
         return (
             "no question is drawn yet.\n"
             "Next: check the items (oversight items check), then draw (oversight label route)."
@@ -130,38 +129,6 @@ def _find_step(study: Study) -> str:
 
 
 SHELLS = ("bash", "zsh", "fish")
-
-
-def complete(verbs: Mapping[str, tuple[str, str]], shell: str) -> str:
-    """Return the completion script for a shell.
-
-    Raises
-    ------
-    BadInput
-        If no script can be written for this shell.
-    ConfigError
-        If shtab is not installed.
-    """
-    if shell not in SHELLS:
-        raise BadInput(f"--completion: name one of {', '.join(SHELLS)}, not {shell!r}")
-    try:
-        import shtab
-    except ImportError:
-        raise ConfigError("--completion needs: pip install shtab") from None
-    return str(shtab.complete(make_whole_parser(verbs), shell=shell)) + "\n"
-
-
-def make_whole_parser(verbs: Mapping[str, tuple[str, str]]) -> argparse.ArgumentParser:
-    """Return one parser of all verbs, loading every verb."""
-    parser = argparse.ArgumentParser(prog="oversight")
-    parser.add_argument("--version", action="store_true", help="print the version")
-    parser.add_argument("--completion", choices=SHELLS, help="print the completion script for this shell")
-    added = parser.add_subparsers(dest="verb")
-    for name, (module, text) in verbs.items():
-        verb = added.add_parser(name, help=text)
-        verb.add_argument("--json", action="store_true", help="print one JSON object instead of text")
-        load_module(module).add_arguments(verb)
-    return parser
 
 
 # Skip the garbage collections at interpreter exit, because they cost CPU time and free nothing useful.
@@ -241,9 +208,9 @@ def _main(words: list[str], loaded: Callable[[], None] = lambda: None) -> int:
     if words[0] == "--version":
         sys.stdout.write(f"oversight {VERSION}\n")
         return 0
-    if former := find_renamed(words):
+    former, words = rename_verb(words)
+    if former:
         sys.stderr.write(f"oversight: {former} is now: oversight {RENAMED_VERBS[former]}\n")
-        words = rename_verb(words)
     verb = words[0]
     if verb == "--completion":
         return _complete(" ".join(words[1:]))
@@ -255,23 +222,21 @@ def _main(words: list[str], loaded: Callable[[], None] = lambda: None) -> int:
 
 
 def _complete(shell: str) -> int:
+    """Print the completion script for a shell, which takes one parser of all verbs."""
+    if shell not in SHELLS:
+        known = ", ".join(SHELLS)
+        sys.stderr.write(f"oversight: --completion: name one of {known}, not {shell!r}\n")
+        return 2
+    import shtab
 
-    try:
-        sys.stdout.write(complete(VERBS, shell))
-    except OversightError as error:
-        sys.stderr.write(f"oversight: {error}\n")
-        return error.exit_code
+    parser = argparse.ArgumentParser(prog="oversight")
+    parser.add_argument("--version", action="store_true", help="print the version")
+    parser.add_argument("--completion", choices=SHELLS, help="print the completion script for this shell")
+    added = parser.add_subparsers(dest="verb")
+    for name, (module, text) in VERBS.items():
+        _fill_parser(added.add_parser(name, help=text), load_module(module))
+    sys.stdout.write(str(shtab.complete(parser, shell=shell)) + "\n")
     return 0
-
-
-def _suggest() -> str:
-    """Return the next step in this folder; empty if it cannot be determined."""
-    from oversight.harness.config import STUDY_FILE
-
-    try:
-        return suggest_next(STUDY_FILE)
-    except OversightError as error:
-        return f"oversight: {error}\n"
 
 
 def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
@@ -320,9 +285,13 @@ def make_parser(verb: str, module: ModuleType) -> VerbParser:
         description=module.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    _fill_parser(parser, module)
+    return parser
+
+
+def _fill_parser(parser: argparse.ArgumentParser, module: ModuleType) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     module.add_arguments(parser)
-    return parser
 
 
 def _load(name: str, loaded: Callable[[], None]) -> ModuleType:

@@ -23,22 +23,21 @@ RENAMED_VERBS = {
 """Former verb → words that replace it. The former name still works in this version."""
 
 
-def find_renamed(words: list[str]) -> str:
-    """Return the first one or two words of a command if they are a verb's former name, else an empty text."""
-    return next((name for name in (words[0], " ".join(words[:2])) if name in RENAMED_VERBS), "")
+def rename_verb(words: list[str]) -> tuple[str, list[str]]:
+    """Replace the former verb, of one or two words, with which a command may begin.
 
-
-def rename_verb(words: list[str]) -> list[str]:
-    """Replace the former verb with which a command begins; return all words of the new command.
+    Returns the former verb, which is empty if there is none, and all words of the new command.
 
     >>> rename_verb(["model", "start", "--port", "8001"])
-    ['server', 'start', 'model', '--port', '8001']
+    ('model', ['server', 'start', 'model', '--port', '8001'])
     """
-    former = find_renamed(words)
+    former = next((name for name in (words[0], " ".join(words[:2])) if name in RENAMED_VERBS), "")
+    if not former:
+        return "", words
     present, rest = RENAMED_VERBS[former].split(), words[len(former.split()) :]
     if "ACTION" in present and rest:
         present[present.index("ACTION")] = rest.pop(0)
-    return [*present, *rest]
+    return former, [*present, *rest]
 
 
 def _list_panel_options(action: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -81,9 +82,8 @@ def check_lines(model: ModelReport) -> list[str]:
     if not model.checks:
         return []
     lines = [f"check {c.name!r} {c.state}: {c.message}" for c in model.checks if not c.passed]
-    passed, failed, not_made = (
-        sum(c.state == state for c in model.checks) for state in ("passed", "failed", "not made")
-    )
+    states = Counter(c.state for c in model.checks)
+    passed, failed, not_made = (states[state] for state in ("passed", "failed", "not made"))
     if not failed + not_made:
         return [f"all {passed} checks of the assumptions passed" if passed > 1 else "the one check passed"]
     return [*lines, f"checks of the assumptions: {passed} passed, {failed} failed, {not_made} not made"]

@@ -201,7 +201,8 @@ def paper_report(study: StudyReport) -> StudyReport:
 
 def _table(study: StudyReport, options: EstimateOptions) -> Table:
     """Return a table with one row per model; long names are wrapped, numbers are not."""
-    shown = [e for model in study.models for _, e in _rows(model, options) if e is not None]
+    rows = [(model, name, e) for model in study.models for name, e in _rows(model, options)]
+    shown = [e for _, _, e in rows if e is not None]
     levels = {_level(e.level) for e in shown}
     # At an interim analysis, an interval's level differs from the joint level, so the title omits the level.
     title = f"{levels.pop()} interval" if len(levels) == 1 and not options.looks else "interval"
@@ -214,11 +215,10 @@ def _table(study: StudyReport, options: EstimateOptions) -> Table:
     if study.opened:
         table.add_column("true", justify="right", no_wrap=True, min_width=6)
     left = iter(cells)
-    for model in study.models:
+    for model, name, e in rows:
         truth = ["" if model.truth is None else percent(model.truth)] if study.opened else []
-        for name, e in _rows(model, options):
-            row = ["–", ""] if e is None else [value_text(e), next(left)]
-            table.add_row(name, *row, *truth)
+        row = ["–", ""] if e is None else [value_text(e), next(left)]
+        table.add_row(name, *row, *truth)
     return table
 
 
@@ -271,7 +271,7 @@ def _plain_lines(study: StudyReport, options: EstimateOptions) -> list[str]:
         *(_note_line(line, names, len(models)) for line, names in loosely),
         *study.left_out,
         *_check_lines(models),
-        *([OUTSIDE] if any(e.value != e.clipped for e in estimated.values()) else []),
+        *_star(estimated),
     ]
     notes = _group((name, note) for name, e in estimated.items() for note in map(str, e.notes))
     told = [_note_line(note, names, len(models)) for note, names in notes]

@@ -7,9 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oversight.harness.analysis.audit.answer_check import AnswerCheck, AuditFindings, compare_with_event
 from oversight.harness.analysis.audit.design_freeze import compare_parts, find_changes
-from oversight.harness.analysis.audit.trail_check import TrailCheck
+from oversight.harness.analysis.audit.trail_check import (
+    AnswerCheck,
+    AuditFindings,
+    TrailCheck,
+    compare_with_event,
+)
 from oversight.harness.errors import BadInput
 from oversight.harness.registry import PROTOCOLS
 from oversight.harness.store import DESIGN_PARTS, AuditRecord, Handover, RowsDigest, StoredAnswerValue
@@ -35,32 +39,6 @@ class CheckedIds:
     sealed: bool = False
     checked: int = 0
     unchecked: int = 0
-
-
-def _check_id(
-    found: CheckedIds, part: str, told: Mapping[str, Any], key: bytes | None, findings: AuditFindings
-) -> None:
-    """Recompute the id of one row of the design and report a wrong id; skip rows that are not questions.
-
-    `told` maps the row's columns to values. `key` is the study's secret key: empty if it has none, None if it
-    is not available.
-    """
-    if part not in ("questions", "controls"):
-        return
-    found.sealed = key != b""
-    if is_erased(told["expert"]):  # a control question's id cannot be computed without the expert's name
-        found.unchecked += 1
-        return
-    follows = key is not None and _compute(part, told, key) == [told["id"]]
-    is_known = told["protocol"] in (*PROTOCOLS, SECOND_QUESTIONS) if part == "questions" else True
-    is_wrong = bool(key) and not follows and is_known
-    found.checked += follows or is_wrong
-    # a wrong id is no violation if no key is available or another program drew the question
-    found.unchecked += not (follows or is_wrong)
-    if is_wrong:
-        what = "control question" if part == "controls" else "question"
-        why = "its id does not follow from the study's secret key and what it asks"
-        findings.add(f"{what} {told['id']}: {why}")
 
 
 def _compute(part: str, told: Mapping[str, Any], key: bytes) -> list[str]:
@@ -173,11 +151,6 @@ class AuditCheck:
         self._handed: dict[str, Handover] = {}
 
     @property
-    def answers(self) -> int:
-        """Number of answers added so far."""
-        return sum(check.number for check in self._answers.values())
-
-    @property
     def uncovered(self) -> int:
         """Number of answers added so far that have no event."""
         return sum(check.uncovered for check in self._answers.values())
@@ -192,7 +165,8 @@ class AuditCheck:
         """Add the next row of a part of the design; `told` maps columns to values and may lack ``place``."""
         names = DESIGN_PARTS[part].columns
         self.parts[part].add([[told[name] for name in names if name != "place" or name in told]])
-        _check_id(self.ids, part, told, self.key, self.findings)
+        if part in ("questions", "controls"):
+            self._check_id(part, told)
 
     def add_answer(self, table: str, answer: StoredAnswerValue) -> tuple[int | None, int | None]:
         """Check the next answer of a table.
@@ -201,8 +175,7 @@ class AuditCheck:
         batch. A position is None if this event does not exist.
         """
         if table not in self._answers:
-            batches = self.trail.batches.get(table, ())
-            self._answers[table] = AnswerCheck(table, batches, self.findings, self.trail.allowed)
+            self._answers[table] = AnswerCheck(table, self.trail, self.findings)
         last = self._about.pop(answer.asked_id, None)
         event = last.position if last else None
         batch = self._answers[table].check_answer(answer, event)
@@ -226,22 +199,57 @@ class AuditCheck:
         for name, last in sorted(self._about.items(), key=lambda pair: pair[1].position):
             if last.kind == "answer":
                 self.findings.add(f"the answer to question {name}, of event {last.position}, is missing")
-        _check_handovers(self._handed, self.trail, self.findings)
-        return sum(check.end(self.trail.last_withdrawn) for check in self._answers.values())
+        self._check_handovers()
+        return sum(check.end() for check in self._answers.values())
 
     def compare_design(self, numbers: Mapping[str, int]) -> None:
         """Compare parts of the design with the last freeze; `numbers` maps parts to numbers of rows."""
         if self.trail.designs:
             found = {name: {"number": n, "digest": self.parts[name].digest()} for name, n in numbers.items()}
-            for text in compare_parts(self.trail.designs[-1].detail, found):
-                self.findings.add(text)
+            self.findings.add(*compare_parts(self.trail.designs[-1].detail, found))
+
+    def _check_id(self, part: str, told: Mapping[str, Any]) -> None:
+        """Recompute the id of a question or control question, and report a wrong id."""
+        key, found = self.key, self.ids
+        found.sealed = key != b""
+        if is_erased(told["expert"]):  # a control question's id cannot be computed without the expert's name
+            found.unchecked += 1
+            return
+        follows = key is not None and _compute(part, told, key) == [told["id"]]
+        is_known = part == "controls" or told["protocol"] in (*PROTOCOLS, SECOND_QUESTIONS)
+        is_wrong = bool(key) and not follows and is_known
+        found.checked += follows or is_wrong
+        # a wrong id is no violation if no key is available or another program drew the question
+        found.unchecked += not (follows or is_wrong)
+        if is_wrong:
+            what = "control question" if part == "controls" else "question"
+            why = "its id does not follow from the study's secret key and what it asks"
+            self.findings.add(f"{what} {told['id']}: {why}")
+
+    def _check_handovers(self) -> None:
+        """Compare reassigned questions, and their places in the original expert's queue, with the events."""
+        stored, handed, findings = self._handed, self.trail.handed, self.findings
+        for name in dict.fromkeys([*stored, *handed]):
+            found, told = stored.get(name), handed.get(name)
+            if (found and found.taker) != (told and told.taker):
+                by = f"event {told.event} says {told.taker!r}" if told else "no event records this"
+                now = f"handed over to {found.taker!r}" if found else "not handed over"
+                findings.add(f"question {name} is {now}, but {by}")
+            elif found and told and found.giver != told.giver:
+                findings.add(f"question {name} was put to {found.giver!r}, but its events say {told.giver!r}")
+            elif found and told and told.tells_place and found.place != told.place:
+                findings.add(
+                    f"question {name} had place {found.place} in its first expert's queue, but event "
+                    f"{told.event} says {told.place}"
+                )
 
     def make_result(self, head: str, unchecked: int, **of_bundle: Any) -> Audit:
         """Return the result; `of_bundle` are the fields that only the audit of a bundle has."""
         trail = self.trail
         return Audit(
             findings=self.findings, events=trail.events, head=head, covered=trail.covered,
-            comments=trail.comments, forgotten=trail.forgotten, answers=self.answers,
+            comments=trail.comments, forgotten=trail.forgotten,
+            answers=sum(check.number for check in self._answers.values()),
             uncovered=self.uncovered, unchecked=unchecked, redacted=len(trail.redacted),
             freezes=list(_list_freezes(trail)), ids=self.ids,
             drawn=any(rows.number for rows in self.parts.values()), **of_bundle,
@@ -261,23 +269,6 @@ def check_head(head: str | None) -> str | None:
     if not re.fullmatch("[0-9a-f]{64}", head.strip().lower()):
         raise BadInput(f"--head: a head has 64 hexadecimal digits, not {head!r}")
     return head.strip().lower()
-
-
-def _check_handovers(stored: Mapping[str, Handover], trail: TrailCheck, findings: AuditFindings) -> None:
-    """Compare reassigned questions, and their places in the original expert's queue, with the events."""
-    for name in dict.fromkeys([*stored, *trail.handed]):
-        found, told = stored.get(name), trail.handed.get(name)
-        if (found and found.taker) != (told and told.taker):
-            by = f"event {told.event} says {told.taker!r}" if told else "no event records this"
-            now = f"handed over to {found.taker!r}" if found else "not handed over"
-            findings.add(f"question {name} is {now}, but {by}")
-        elif found and told and found.giver != told.giver:
-            findings.add(f"question {name} was put to {found.giver!r}, but its events say {told.giver!r}")
-        elif found and told and told.tells_place and found.place != told.place:
-            findings.add(
-                f"question {name} had place {found.place} in its first expert's queue, but event "
-                f"{told.event} says {told.place}"
-            )
 
 
 def _list_freezes(trail: TrailCheck) -> Iterator[Freeze]:

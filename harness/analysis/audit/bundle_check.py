@@ -87,22 +87,19 @@ class _BundleCheck:
         for line in _read_lines(stream):
             self._lines += 1
             self._check_line(line)
-        self._check.trail.end()
+        check, trail = self._check, self._check.trail
+        trail.end()
         self._check_end()
-        trail = self._check.trail
         # answers and design can be compared with the events only if no line is missing
-        unchecked = 0 if self.findings.number else self._check.end()
+        unchecked = 0 if self.findings.number else check.end()
         if not self.findings.number:
             # a bundle omits the texts of gold items, so their digest cannot be recomputed
-            self._check.compare_design(
-                {name: rows.number for name, rows in self._check.parts.items() if name != "gold"}
-            )
+            numbers = {name: rows.number for name, rows in check.parts.items() if name != "gold"}
+            check.compare_design(numbers)
         if self._noted not in (None, self._head) and trail.covered is None:
             told = "the given head is neither the head of the file nor a link of its events"
             self.findings.add(f"{told}; the head of the file is {self._head}")
-        return self._check.make_result(
-            self._head, unchecked, study=self._study, lines=self._lines, link=trail.head
-        )
+        return check.make_result(self._head, unchecked, study=self._study, lines=self._lines, link=trail.head)
 
     def _check_line(self, line: bytes) -> None:
         parts = split_line(line)
@@ -197,9 +194,8 @@ class _BundleCheck:
         links = {"begins": self._first_link, "link": self._check.trail.head}
         for name, link in links.items():
             if self._told_head.get(name) != link:
-                self.findings.add(
-                    f"line 1: {name!r} is not the link of the {'first' if name == 'begins' else 'last'} event"
-                )
+                which = "first" if name == "begins" else "last"
+                self.findings.add(f"line 1: {name!r} is not the link of the {which} event")
 
 
 def _read_lines(stream: BinaryIO) -> Iterator[bytes]:

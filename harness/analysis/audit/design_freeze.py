@@ -80,17 +80,13 @@ def describe_settings(study: Study) -> dict[str, Any]:
 def digest_roster(path: Path) -> str:
     """Hash the roster's names, classes, capacities and absences; empty if the roster is unreadable."""
     try:
-        return sha256(orjson.dumps(_read_roster(path), default=str)).hexdigest()
+        experts = tomllib.loads(read_text(path)).get("expert", [])
+        rows = [
+            [one.get(name, False if name == "absent" else None) for name in _OF_EXPERT] for one in experts
+        ]
+        return sha256(orjson.dumps(rows, default=str)).hexdigest()
     except (OSError, ValueError, RecursionError, AttributeError, TypeError):
         return ""
-
-
-def _read_roster(path: Path) -> list[list[Any]]:
-    table = tomllib.loads(read_text(path))
-    experts = table.get("expert", [])
-    return [
-        [expert.get(name, False if name == "absent" else None) for name in _OF_EXPERT] for expert in experts
-    ]
 
 
 def compare_parts(frozen: Mapping[str, Any], now: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -126,8 +126,8 @@ def _tell_gold(row: tuple[Any, ...]) -> dict[str, Any]:
 
 def _check_settings(study: Study, check: AuditCheck) -> None:
     designs = check.trail.designs
-    for text in find_changes(designs[-1].detail, describe_settings(study)) if designs else ():
-        check.findings.add(text)
+    if designs:
+        check.findings.add(*find_changes(designs[-1].detail, describe_settings(study)))
     for record in designs:
         if record.detail.get("altered"):
             check.findings.add(

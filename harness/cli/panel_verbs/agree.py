@@ -9,11 +9,10 @@ examples: oversight panel agree ratings.csv
 from __future__ import annotations
 
 import argparse
+from collections import defaultdict
 from functools import partial
 from itertools import islice
 from typing import Any
-
-import numpy as np
 
 from oversight.harness.analysis import class_values
 from oversight.harness.arrays import FloatArray
@@ -62,12 +61,10 @@ def run(args: argparse.Namespace) -> None:
 
 def _name_order(panel: Panel, values: FloatArray | None) -> list[str]:
     """Describe the order of classes that ordinal agreement used."""
-    numbers = np.arange(panel.K) if values is None else values
-    ranks = np.unique(numbers, return_inverse=True)[1]
-    tied = [list[str]() for _ in range(ranks.max() + 1)]
-    for name, rank in zip(panel.classes, ranks, strict=True):
-        tied[rank].append(name)
-    names = list(map(" = ".join, tied))
+    tied = defaultdict[float, list[str]](list)
+    for name, number in zip(panel.classes, range(panel.K) if values is None else values, strict=True):
+        tied[number].append(name)
+    names = [" = ".join(tied[number]) for number in sorted(tied)]
     shown = names if len(names) <= _ROWS else [*names[: _ROWS // 2], "…", *names[-_ROWS // 2 :]]
     return [f"order of the classes{'' if values is None else ', by their numbers'}: {' < '.join(shown)}"]
 

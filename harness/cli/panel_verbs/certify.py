@@ -16,7 +16,7 @@ from typing import Any
 
 from oversight.harness.cli.conventions import parse_numbers
 from oversight.harness.cli.panel_verbs.panel_arguments import (
-    OnlyOnce,
+    add_model,
     add_panel,
     cluster_lines,
     emit_panel,
@@ -50,11 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight panel certify``."""
     add = parser.add_argument
     add_panel(parser)
-    add(
-        "--model",
-        action=OnlyOnce,
-        help="file with the columns item and label, or name of a model of the study",
-    )
+    add_model(parser, required=False)
     add("--oracle", metavar="FILE", help="file with true labels of some items, used to check the assumptions")
     add(
         "--pool",
@@ -75,10 +71,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Certify and print; "not certified" is a result, not an error."""
     found, points, replaced = _from_counts(args) if args.counts else _from_panel(args)
-    payload = certificate_to_json(found, points)
+    payload, lines = certificate_to_json(found, points), _text(found)
     if replaced is not None:
         payload["alternative"] = asdict(replaced)
-    lines = _text(found) + ([] if replaced is None else _alternative_lines(replaced))
+        lines += _alternative_lines(replaced)
     draw = partial(certificate, found, points) if points else None
     emit_panel(args, payload, lines, draw, CERTIFICATE_HEIGHT)
 

@@ -17,8 +17,6 @@ from oversight.harness.report import group_reasons
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from oversight.harness.config import Study
-
 
 def add_panel(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for the ratings file, its classes, the level and the picture."""
@@ -39,10 +37,16 @@ def add_panel(parser: argparse.ArgumentParser) -> None:
     add("--svg", metavar="FILE", help="write the plot as an SVG file")
 
 
-class OnlyOnce(argparse.Action):
+def add_model(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """Add ``--model``."""
+    told = "file with the columns item and label, or name of a model of the study"
+    parser.add_argument("--model", required=required, action=_OnlyOnce, help=told)
+
+
+class _OnlyOnce(argparse.Action):
     """Store the value of an option; refuse a repeated option, because argparse would keep only the last."""
 
-    def __call__(  # noqa: D102
+    def __call__(
         self, parser: argparse.ArgumentParser, args: argparse.Namespace, value: Any, option: str | None = None
     ) -> None:
         if getattr(args, self.dest) is not None:
@@ -64,22 +68,18 @@ def panel_study(args: argparse.Namespace) -> PanelStudy:
     """
     if args.svg is not None and not args.svg.lower().endswith(".svg"):
         raise BadInput(f"--svg: the name must end in .svg, is {args.svg!r}")
-    study = study_of(args) if args.ratings is None else None
+    if args.ratings is not None:
+        return PanelStudy(ratings=args.ratings, classes=args.classes)
+    # imported here, because it loads the database code, which is not needed for files
+    from oversight.harness.analysis import study_clusters
+
+    study = study_of(args)
     return PanelStudy(
-        ratings=args.ratings,
-        database="" if study is None else study.store_url,
+        database=study.store_url,
         classes=args.classes,
-        clusters={} if study is None else _clusters(study),
-        reference=None if study is None else study.reference_file,
+        clusters=study_clusters(study),
+        reference=study.reference_file,
     )
-
-
-def _clusters(study: Study) -> dict[str, str]:
-    from oversight.harness.analysis import (
-        study_clusters,  # imported here, because it loads the database code, which is not needed for files
-    )
-
-    return study_clusters(study)
 
 
 def _level(text: str) -> float:

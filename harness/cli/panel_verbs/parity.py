@@ -17,7 +17,7 @@ from rich.table import Table
 from oversight.harness.analysis import compare_with_reference
 from oversight.harness.cli.conventions import split_names
 from oversight.harness.cli.panel_verbs.panel_arguments import (
-    OnlyOnce,
+    add_model,
     add_panel,
     cluster_lines,
     emit_panel,
@@ -33,12 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight panel parity``."""
     add = parser.add_argument
     add_panel(parser)
-    add(
-        "--model",
-        required=True,
-        action=OnlyOnce,
-        help="file with the columns item and label, or name of a model of the study",
-    )
+    add_model(parser, required=True)
     add("--humans", type=split_names, help="comma-separated annotators to evaluate (default: all)")
     add(
         "--voters",
@@ -103,7 +98,8 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
     ]
     units = ["items"] + (["clusters"] if found.clusters else [])
     table = Table("vote", *units, "expected", "P(≥80 %)", "human", "model", "human − model", "p")
-    for b in (*found.bins, found.overall):
+    bins = (*found.bins, found.overall)
+    for b in bins:
         table.add_row(
             b.name + (" *" if b.notes else ""),
             str(b.items),
@@ -121,7 +117,6 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
             "humans or model are right on less than 80 % of all items: use the rows of bins, not the last "
             "row (the 80 % rule)"
         )
-    bins = (*found.bins, found.overall)
     notes += [f"* {note}" for note in dict.fromkeys(note for b in bins for note in b.notes)]
     notes += [f"{b.name}: {note}" for b in bins for note in b.doubts]
     if level is not None:

@@ -74,7 +74,7 @@ def _compare_accuracies(args: argparse.Namespace) -> None:
     pairs, ranking = made.found.pairs, made.found.ranking
     rests_on = (
         f"{made.items['predicted']} of {made.items['of']} items answered by all models, "
-        + questions_text(made.questions["answered"], made.questions["drawn"], made.pool)
+        + questions_text(**made.questions, pool=made.pool)
     )
     lines = [rests_on, *made.left_out, *filter(None, [made.remark]), *gather_notes(pairs)]
     cautions = gather_cautions(pairs)

@@ -11,17 +11,19 @@ examples: oversight estimate
 from __future__ import annotations
 
 import argparse
+from collections.abc import Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oversight.harness.analysis import EstimateOptions, StudyReport, report_study, study_truth
 from oversight.harness.cli.conventions import (
+    add_key,
     add_settings,
     add_study,
     emit,
     parse_look,
     parse_numbers,
-    parse_settings,
+    parse_settings_alone,
     study_of,
 )
 from oversight.harness.config import Study
@@ -56,11 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--model", action="append", help="name of a model that was run; may be repeated (default: all models)"
     )
-    add(
-        "--open-key",
-        metavar="FILE",
-        help="file with the true labels; shows the true accuracies beside the estimates",
-    )
+    add_key(parser)
     add(
         "--counts",
         help="estimate from counts instead of a study: a JSON object with K (number of options), n_o "
@@ -120,13 +118,18 @@ def _from_open(args: argparse.Namespace, study: Study) -> None:
     """Estimate from a study of open answers; only some of the verb's options apply to it."""
     from oversight.harness.open_answers import estimate_study, read_judged, result_to_json, result_to_text
 
-    given = (name for name, value in vars(args).items() if value and name not in _WITH_OPEN)
-    if refused := [f"--{name.replace('_', '-')}" for name in given]:
-        raise BadInput(f"{', '.join(refused)} does not apply to a study of open answers; leave it out")
+    _refuse(args, _WITH_OPEN, "does not apply to a study of open answers; leave it out")
     with Store(study.store_url) as store:
         judged = read_judged(study, store)
     result = estimate_study(study, judged, anytime=args.anytime)
     emit(args, result_to_json(result, judged), result_to_text(result, judged))
+
+
+def _refuse(args: argparse.Namespace, allowed: Set[str], why: str) -> None:
+    """Raise an error with the reason `why` if an option is given that is not in `allowed`."""
+    given = (name for name, value in vars(args).items() if value and name not in allowed)
+    if refused := [f"--{name.replace('_', '-')}" for name in given]:
+        raise BadInput(f"{', '.join(refused)} {why}")
 
 
 def _texts(
@@ -157,17 +160,9 @@ def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
 
 
 def _from_counts(args: argparse.Namespace) -> None:
-    given = (name for name, value in vars(args).items() if value and name not in _WITH_COUNTS)
-    ignored = [f"--{name.replace('_', '-')}" for name in given]
-    if ignored:
-        raise BadInput(
-            f"{', '.join(ignored)} needs a study, but --counts uses no study; leave out one of the two"
-        )
-    settings = parse_settings(args.settings)
-    if other := settings.keys() - {"estimate.level", "estimate.interval"}:
-        raise BadInput(
-            f"--set {min(other)} needs a study, but --counts uses no study; leave out one of the two"
-        )
+    told = "--counts uses no study"
+    _refuse(args, _WITH_COUNTS, f"needs a study, but {told}; leave out one of the two")
+    settings = parse_settings_alone(args, {"estimate.level", "estimate.interval"}, told)
     estimates = estimate_counts(
         **parse_numbers("--counts", args.counts, _COUNTS),
         level=settings.get("estimate.level", 0.95),

@@ -40,27 +40,23 @@ from oversight.harness.registry import AIMS, DEFAULT_PROTOCOL, OPEN_PROTOCOL, PR
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight init``."""
-    parser.add_argument(
-        "folder", nargs="?", default=".", help="folder to write the study to (default: the current folder)"
-    )
-    parser.add_argument("--items", help="file with the items (default: the only data file in the folder)")
-    parser.add_argument(
+    add = parser.add_argument
+    add("folder", nargs="?", default=".", help="folder to write the study to (default: the current folder)")
+    add("--items", help="file with the items (default: the only data file in the folder)")
+    add(
         "--text", metavar="COLUMN", help="column with the text of each item (default: detected from the file)"
     )
-    parser.add_argument("--classes", help="comma-separated classes, the same for every item")
+    add("--classes", help="comma-separated classes, the same for every item")
     seed = (
         "seed of every random draw (default: random); set a known seed only in examples, not in real studies"
     )
-    parser.add_argument("--seed", type=int, help=seed)
+    add("--seed", type=int, help=seed)
     told = (
         "evaluate open answers: models answer in free text, and experts judge the answers; see "
         "docs/open-answers.md"
     )
-    parser.add_argument("--open", action="store_true", help=told)
-    parser.add_argument(
-        "--preset", choices=sorted(PRESETS), help="use the items of this public benchmark instead of a file"
-    )
-    add = parser.add_argument
+    add("--open", action="store_true", help=told)
+    add("--preset", choices=sorted(PRESETS), help="use the items of this public benchmark instead of a file")
     drawn = "method of drawing questions; see docs/choose.md (default: partitioned)"
     add("--protocol", choices=[name for name in PROTOCOLS if name != OPEN_PROTOCOL], help=drawn)
     add(
@@ -94,8 +90,8 @@ def _begin(args: argparse.Namespace) -> None:
         items = _find_items(args.folder, args.items, asks=asks)
         if args.encoding:
             items = _recode(args.folder, items, args.encoding)
-        if items and Path(os.path.normpath(Path(args.folder) / items)).is_file():
-            proposal = propose(os.path.normpath(Path(args.folder) / items), classes)
+        if items and (path := Path(os.path.normpath(Path(args.folder) / items))).is_file():
+            proposal = propose(path, classes)
             proposal = replace(proposal, text=args.text) if args.text else proposal
             proposal = _ask(proposal, items) if asks else proposal
     files = begin_study(

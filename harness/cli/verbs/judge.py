@@ -20,6 +20,7 @@ import argparse
 from dataclasses import asdict
 
 from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.config import Study, read_study
 from oversight.harness.errors import BadInput
 from oversight.harness.judges import (
     KINDS,
@@ -93,7 +94,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
-    from oversight.harness.config import read_study
     from oversight.harness.store import Store
 
     study = study_of(args)
@@ -115,15 +115,13 @@ def _report(args: argparse.Namespace) -> int:
 
 
 def _only_judge(args: argparse.Namespace) -> str:
-    if not args.judge or len(args.judge) != 1:
+    if len(args.judge or ()) != 1:
         raise BadInput(f"{args.action}: name exactly one judge with --judge")
-    name: str = args.judge[0]
-    return name
+    return str(args.judge[0])
 
 
-def _next(study: object, name: str) -> str:
-    named = getattr(study, "judges", ())
-    return "" if name in named else f'; next, in study.toml under [models]: judge = "{name}"'
+def _next(study: Study, name: str) -> str:
+    return "" if name in study.judges else f'; next, in study.toml under [models]: judge = "{name}"'
 
 
 def _import(args: argparse.Namespace) -> None:

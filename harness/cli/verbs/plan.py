@@ -27,7 +27,7 @@ from oversight.harness.cli.conventions import (
     add_study,
     emit,
     parse_settings,
-    read_level,
+    parse_settings_alone,
     study_of,
 )
 from oversight.harness.config import STUDY_FILE
@@ -52,11 +52,8 @@ _NOTE = (
     "Models are assumed to agree as often as language models do on MMLU-Pro.\n"
     "To see what models' votes, a judge or a pool of items save, run oversight plan in a study's folder."
 )
-_GUESSES = {
-    "accuracy": 0.7,
-    "models": 1,
-}
-"""Guessed values for a plan without a study; a study's answers replace them."""
+_GUESSES = ("accuracy", "models")
+"""Values that are guessed for a plan without a study; a study's answers replace them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -184,22 +181,22 @@ def _plan_anew(args: argparse.Namespace) -> None:
     _refuse(args, ("model",), "needs a study; leave out --options")
     if args.study != STUDY_FILE:
         raise BadInput("--options is for plans without a study; leave out --study or --options")
-    level = read_level(args)
-    for name, default in _GUESSES.items():
-        if getattr(args, name) is None:
-            setattr(args, name, default)
+    settings = parse_settings_alone(args, {"estimate.level"}, "--options plans without a study")
+    level = float(settings.get("estimate.level", 0.95))
+    accuracy = 0.7 if args.accuracy is None else args.accuracy
+    models = 1 if args.models is None else args.models
     made = plan(
         args.options,
-        args.accuracy,
-        models=args.models,
+        accuracy,
+        models=models,
         half_width=args.width,
         questions=args.questions,
         level=level,
     )
     payload = {
         "options": args.options,
-        "accuracy": args.accuracy,
-        "models": args.models,
+        "accuracy": accuracy,
+        "models": models,
         "level": level,
         "power": 0.8,
         "sensitivity": 1.0,

@@ -55,16 +55,17 @@ def run(args: argparse.Namespace) -> None:
         "scores": _write_scores,
         "reread": _reread,
     }
-    if args.action != "reread":
+    action = args.action
+    if action != "reread":
         if args.file is None:
-            raise ConfigError(f"{args.action}: give a file")
+            raise ConfigError(f"{action}: give a file")
         if args.write:
-            raise ConfigError(f"--write applies only to reread, not to {args.action}; leave it out")
-    if args.items is not None and args.action != "items":
-        raise ConfigError(f"{args.action} takes one file; leave out {args.items!r}")
-    if args.action in ("import", "scores") and not args.model:
+            raise ConfigError(f"--write applies only to reread, not to {action}; leave it out")
+    if args.items is not None and action != "items":
+        raise ConfigError(f"{action} takes one file; leave out {args.items!r}")
+    if action in ("import", "scores") and not args.model:
         raise ConfigError("give the model a name with --model")
-    actions[args.action](args)
+    actions[action](args)
 
 
 def _reread(args: argparse.Namespace) -> None:
@@ -75,10 +76,8 @@ def _reread(args: argparse.Namespace) -> None:
     study = study_of(args)
     found = reread_study(study, args.model, study.prompt.pattern, write=args.write)
     lines = [line for run in found for line in _describe_rereading(run)]
-    if args.write:
-        lines.append("the new readings are stored")
-    else:
-        lines.append("nothing was stored; to store the changes, run the same command with --write")
+    unchanged = "nothing was stored; to store the changes, run the same command with --write"
+    lines.append("the new readings are stored" if args.write else unchanged)
     emit(args, {"written": args.write, "runs": [asdict(run) for run in found]}, "\n".join(lines))
 
 
@@ -128,13 +127,12 @@ def _import(args: argparse.Namespace) -> None:
         text += f"\n    {line}"
     if found.ended:
         text += f"\n    the log is incomplete ({found.ended}); the answers in it were read"
-    payload: dict[str, object] = {"run": found.run, "answers": found.answers, "items": found.items}
-    payload |= {"errors": found.errors, "ended": found.ended, "left_out": dict(found.left_out)}
-    payload["read_by"] = dict(found.read_by)
+    names = ("run", "answers", "items", "errors", "ended", "left_out", "read_by")
+    payload: dict[str, object] = {name: getattr(found, name) for name in names}
     payload |= {"texts_checked": found.checked, "texts_unchecked": found.unchecked}
     payload |= {status.value: n for status, n in found.by_status.items()}
     payload |= {"replaces": found.replaces} if found.replaces else {}
-    payload |= {"unread": list(found.unread)} if found.unread else {}
+    payload |= {"unread": found.unread} if found.unread else {}
     emit(args, payload, text)
 
 

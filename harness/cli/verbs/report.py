@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from oversight.harness.analysis import report_study, study_truth
-from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.cli.conventions import add_key, add_study, emit, study_of
 from oversight.harness.errors import BadInput
 from oversight.harness.store import Store
 from oversight.harness.view import write_page
@@ -22,11 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="?", default="report.html", help="HTML file to write (default: %(default)s)"
     )
-    parser.add_argument(
-        "--open-key",
-        metavar="FILE",
-        help="file with the true labels; shows the true accuracies beside the estimates",
-    )
+    add_key(parser)
     parser.add_argument(
         "--no-texts", action="store_true", help="omit item texts, replies, comments and prompts"
     )

@@ -10,8 +10,14 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from oversight.harness.cli.conventions import add_study, add_verbose, emit, study_of
-from oversight.harness.cli.shared_terms import add_shared_terms, read_workers
+from oversight.harness.cli.conventions import (
+    add_shared_terms,
+    add_study,
+    add_verbose,
+    emit,
+    read_workers,
+    study_of,
+)
 from oversight.harness.errors import ConfigError
 from oversight.harness.output import counted, say
 from oversight.harness.registry import load_module
@@ -149,12 +155,11 @@ def _kind_words(kind: str) -> str:
 def head_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the output's first line: that all models have answered, or what to do next."""
     stopped = [name for name, result in results.items() if "stopped" in result]
-    failed = {name: result["failed"] for name, result in results.items() if result["failed"]}
+    failed = [f"{name} {result['failed']:,}" for name, result in results.items() if result["failed"]]
     if stopped:
         return f"! Stopped before the end: {', '.join(stopped)}. Run the same command again to continue.\n"
     if failed:
-        told = ", ".join(f"{name} {number:,}" for name, number in failed.items())
-        return f"! Calls failed: {told}. Try them again:  oversight run --retry-errors\n"
+        return f"! Calls failed: {', '.join(failed)}. Try them again:  oversight run --retry-errors\n"
     if any(result.get("under_way") for result in results.values()):
         return "Batches are unfinished. Run the same command again later.\n"
     answers, readable = (sum(result[key] for result in results.values()) for key in ("predictions", "ok"))
@@ -197,10 +202,8 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
         )
     said += [f"    {line}" for line in reading_lines(result["read_by"])]
     said += [f"    {count} × {_kind_words(kind)}" for kind, count in result["kinds"].items()]
-    if result["failed"]:
-        said += [f"    for example {reason}" for reason in result["reasons"] if reason.startswith("failed")][
-            :1
-        ]
+    failed = [reason for reason in result["reasons"] if reason.startswith("failed")]
+    said += [f"    for example {reason}" for reason in failed[:1]]
     if result.get("under_way"):
         said.append(f"    {result['under_way']} requests are in unfinished batches")
     return "\n".join(said)
