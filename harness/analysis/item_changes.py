@@ -114,9 +114,9 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
     Raises
     ------
     BadInput
-        If the item does not exist, an unfinished batch has it, the items file lacks it or contains the same
-        text and options, the number of options would change, or answers and predictions would be kept
-        although an option was replaced or moved.
+        If the item does not exist, an unfinished batch has it, or the items file lacks it or contains the
+        same text and options. Also if the number of options would change, or answers and predictions would be
+        kept although an option was replaced or moved.
     RunHeld
         If a run, a search or an import of this study is active.
     """
