@@ -26,7 +26,14 @@ from oversight.harness.datasets import (
     write_predictions,
 )
 from oversight.harness.errors import BadInput, DataError
-from oversight.harness.llm import ReplyForm, Step, read_foreign_option, read_named_options, refuse_stranger
+from oversight.harness.llm import (
+    Notation,
+    ReplyForm,
+    Step,
+    read_foreign_option,
+    read_named_options,
+    refuse_stranger,
+)
 from oversight.harness.output import shorten
 from oversight.harness.store import ImportedFields, Store, refuse_mark
 from oversight.harness.types import ForeignAnswer, Item, PredictionStatus, fold_text
@@ -115,7 +122,8 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         left_out, texts = Counter[str](), TextCheck(partial(_read_texts, store))
         read = iterate_foreign(file, kind, model, left_out)
         strata = _LogStrata(study.estimate.strata, file)
-        found = partial(_match, store, read, file, texts, left_out, asked, strata)
+        named_by: Notation | None = "option" if kind == "table" else None
+        found = partial(_match, store, read, file, texts, left_out, asked, named_by, strata)
         # New items are stored before answers are matched to them; on failure, the transaction removes them.
         known = None if items else read_stored_items(study, store)
         ahead = None if known is None else read_ahead(found(set(known)))
@@ -217,6 +225,7 @@ def _match(
     texts: TextCheck,
     left_out: Counter[str],
     asked: ReplyForm,
+    named_by: Notation | None,
     strata: _LogStrata,
     ids: Set[str],
 ) -> Iterator[list[ImportedFields]]:
@@ -240,14 +249,14 @@ def _match(
                 left_out["earlier answer to an item with the same text"] += 1
             found.add((name, answer.sample))
             texts.checked += 1
-        option, status, reason, step = read_foreign_option(answer, name, offered, file, asked)
+        option, status, reason, step = read_foreign_option(answer, name, offered, file, asked, named_by)
         used = (answer.input_tokens, answer.output_tokens, answer.seconds)
         sure = None if option is None else answer.confidence
         return name, option, status.value, reason, answer.sample, answer.raw, *used, sure, step
 
     for portion in answers:
         _compare_texts(store, portion, ids, texts)
-        rows = _match_named(portion, classes, ids)
+        rows = _match_named(portion, classes, ids, named_by)
         left = [answer for answer, row in zip(portion, rows, strict=True) if row is None]
         known = [answer.id for answer in left if answer.id in ids]
         options = dict.fromkeys(known, classes) if classes else store.content.find_options(known)
@@ -273,14 +282,17 @@ def _compare_texts(store: Store, portion: Sequence[ForeignAnswer], ids: Set[str]
 
 
 def _match_named(
-    portion: Sequence[ForeignAnswer], classes: tuple[str, ...] | None, ids: Set[str]
+    portion: Sequence[ForeignAnswer],
+    classes: tuple[str, ...] | None,
+    ids: Set[str],
+    named_by: Notation | None,
 ) -> list[ImportedFields | None]:
     """Return a prediction for each answer that is exactly the name of a class; None for the other answers."""
     _, names, _, offered, said, raw, errors, _, samples, *used, _, statuses, _, _, _, _, _ = zip(
         *portion, strict=True
     )
     is_plain = classes and ids >= set(names) and not (any(offered) or any(errors) or any(statuses))
-    named = read_named_options(said, classes) if classes and is_plain else {}
+    named = read_named_options(said, classes, named_by) if classes and is_plain else {}
     ok, step = PredictionStatus.OK.value, Step.LOG.value
     known = (names, map(named.get, said), repeat(ok), repeat(""), samples, raw, *used, repeat(step))
     rows = zip(*known, strict=False)

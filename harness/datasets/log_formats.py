@@ -33,7 +33,10 @@ _ASKED = ("question", "text")
 
 
 def read_table(path: Path) -> Iterator[ForeignAnswer]:
-    """Read the rows of a table; ``prediction`` is an option's text or letter, empty for an unreadable answer.
+    """Read the rows of a table.
+
+    ``prediction`` is an option's text or letter, where a text wins over another option's letter; it is empty
+    for an unreadable answer.
 
     The table needs a column ``id`` or ``text``, and a column ``prediction`` or ``raw``. A column ``question``
     replaces ``text``. ``error``, ``confidence``, ``sample``, ``input_tokens`` and ``output_tokens`` are read

@@ -170,7 +170,7 @@ def _text_pattern(option: str, folded: str, fold: Callable[[str], str]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _doubles(options: tuple[str, ...]) -> frozenset[int]:
+def find_doubles(options: tuple[str, ...]) -> frozenset[int]:
     """Return the indices of the options whose text equals the letter of another option."""
     return frozenset(
         j
@@ -200,7 +200,7 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
         `text` without markup, with the character ``chr(FIRST + j)`` for each mention of option j, and
         `SEVERAL` for each ambiguous mention.
     """
-    k, doubles = len(options), _doubles(options)
+    k, doubles = len(options), find_doubles(options)
     texts = _texts(options, frozenset() if asked == "option" else doubles)
     text = text.replace("−", "-")
     if texts.pattern is not None:

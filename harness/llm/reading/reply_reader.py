@@ -26,6 +26,7 @@ from oversight.harness.llm.reading.mentions import (
     MENTION,
     SEVERAL,
     Notation,
+    find_doubles,
     letter_position,
     make_comparable,
     mark_mentions,
@@ -288,7 +289,8 @@ class _Reader:
     def _by_name(self, part: str) -> int | str | None:
         """Return the index of the option whose letter or text equals a short text, or None.
 
-        If two options match, the requested notation decides; without one, returns `SEVERAL`.
+        If two options match, the requested notation decides; without one, returns `SEVERAL`. If texts were
+        requested and some texts are letters of other options, no letter names an option by its position.
         """
         notation, k = self.asked.notation, len(self.options)
         alone = (_NUMBER if k > 26 else _ALONE).fullmatch(part) if len(part) <= 16 else None
@@ -300,7 +302,7 @@ class _Reader:
         if letter is None or (by_text is not None and re.match(r"[-−]\S", part)):
             return by_text
         if by_text is None:
-            return letter
+            return None if notation == "option" and find_doubles(self.options) else letter
         if letter == by_text or notation == "letter":
             return letter
         return SEVERAL if notation is None else by_text

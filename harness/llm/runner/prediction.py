@@ -9,13 +9,14 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from oversight.harness.errors import DataError, Fault
 from oversight.harness.llm.models.completions import CUT, FILTERED
-from oversight.harness.llm.reading.mentions import option_letters_of
+from oversight.harness.llm.reading.mentions import Notation, option_letters_of
 from oversight.harness.llm.reading.reply_reader import ANY_FORM, ReplyForm, ReplyReading, Step, read_reply
 from oversight.harness.llm.reading.thoughts import cut_thoughts
 from oversight.harness.output import redact
@@ -266,12 +267,23 @@ def refuse_stranger(answer: ForeignAnswer, file: object) -> DataError:
 
 
 def read_foreign_option(
-    answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object, asked: ReplyForm = ANY_FORM
+    answer: ForeignAnswer,
+    item_id: str,
+    options: tuple[str, ...],
+    file: object,
+    asked: ReplyForm = ANY_FORM,
+    named_by: Notation | None = None,
 ) -> tuple[int | None, PredictionStatus, str, str]:
     """Return option, status, reason and step of an answer in another program's log.
 
     If the log contains an option, that option is used. Otherwise the model's reply is parsed with the form
     `asked`. The returned option is an index into `options`, or None.
+
+    Parameters
+    ----------
+    named_by
+        How `ForeignAnswer.answer` names an option. With ``"option"``, the text of an option wins over the
+        letter of another option; with None, such an answer names no option.
 
     Raises
     ------
@@ -289,10 +301,12 @@ def read_foreign_option(
         )
     places = _places(answer, item_id, options, file) if answer.options else range(len(options))
     shown, said = answer.options or options, answer.answer
-    named = _read_brief(said, shown) if isinstance(said, str) else ReplyReading(said, Step.LOG)
+    named = _read_named(said, shown, named_by) if isinstance(said, str) else ReplyReading(said, Step.LOG)
     if named.option is not None:
         step = Step.STATEMENT if named.step is Step.STATEMENT else Step.LOG
         return places[named.option], PredictionStatus.OK, "", step.value
+    if answer.raw == said:  # a table without replies
+        asked = replace(asked, notation=named_by)
     read = (_read_brief if len(answer.raw) <= _BRIEF else read_reply)(
         answer.raw, shown, asked, cut=answer.cut
     )
@@ -314,17 +328,26 @@ def _read_exported(
     return options.index(str(answer.answer)), status, "", answer.step
 
 
-def read_named_options(answers: Iterable[str | int | None], options: tuple[str, ...]) -> dict[object, int]:
+def read_named_options(
+    answers: Iterable[str | int | None], options: tuple[str, ...], named_by: Notation | None = None
+) -> dict[object, int]:
     """Return the option of each answer that names one, by answer.
 
-    The other answers need `read_foreign_option`.
+    The other answers need `read_foreign_option`, which explains `named_by`.
     """
-    found = {said: _read_brief(said, options) for said in set(answers) if isinstance(said, str)}
+    found = {said: _read_named(said, options, named_by) for said in set(answers) if isinstance(said, str)}
     return {
         said: read.option
         for said, read in found.items()
         if read.option is not None and read.step is not Step.STATEMENT
     }
+
+
+def _read_named(said: str, options: tuple[str, ...], named_by: Notation | None) -> ReplyReading:
+    exact = find_option(options, said) if named_by == "option" else None
+    if exact is not None:
+        return ReplyReading(exact, Step.LOG)
+    return _read_brief(said, options, replace(ANY_FORM, notation=named_by))
 
 
 @lru_cache(maxsize=4096)  # cached, because items with the same options have few different answers
