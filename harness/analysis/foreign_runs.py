@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import cached_property, partial
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,9 @@ from oversight.harness.llm import (
 from oversight.harness.output import shorten
 from oversight.harness.store import ImportedFields, Store, refuse_mark
 from oversight.harness.types import ForeignAnswer, Item, PredictionStatus, fold_text
+
+_SHOWN = 3
+"""Number of items that an error names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,20 +233,14 @@ def _match(
     ids: Set[str],
 ) -> Iterator[list[ImportedFields]]:
     """Yield portions of predictions for the study's items, and compare the log's texts with the items."""
-
-    @cache
-    def by_text() -> dict[str, Item]:
-        return {fold_text(item.text): item for item in store.content.read_items() if item.id in ids}
-
+    by_text = _ItemsByText(store, ids, file)
     classes = store.columns.read_classes()
     found = set[tuple[str, int]]()  # (item, sample) of answers whose item was found by its text
 
     def match(answer: ForeignAnswer, offered: tuple[str, ...] | None) -> ImportedFields:
         name = answer.id
         if offered is None:
-            item = by_text().get(fold_text(answer.text))
-            if item is None:
-                raise refuse_stranger(answer, file)
+            item = by_text.find(answer)
             name, offered = item.id, item.options
             if (name, answer.sample) in found:
                 left_out["earlier answer to an item with the same text"] += 1
@@ -270,6 +267,41 @@ def _match(
         strata.note(portion, found_rows)
         yield found_rows
     texts.refuse(file)
+
+
+class _ItemsByText:
+    """Items of a study by their text, read when the first text is looked up."""
+
+    def __init__(self, store: Store, ids: Set[str], file: str) -> None:
+        self._store, self._ids, self._file = store, ids, file
+
+    @cached_property
+    def _items(self) -> dict[str, list[Item]]:
+        found = defaultdict[str, list[Item]](list)
+        for item in self._store.content.read_items():
+            if item.id in self._ids:
+                found[fold_text(item.text)].append(item)
+        return found
+
+    def find(self, answer: ForeignAnswer) -> Item:
+        """Return the only item with the text of an answer, and with its options if the log has them.
+
+        Items with exactly this text take precedence over items whose text differs in case or spaces.
+
+        Raises `DataError` if there is no such item, or several.
+        """
+        items = self._items.get(fold_text(answer.text), [])
+        if answer.options and len(items) > 1:
+            options = sorted(map(fold_text, answer.options))
+            items = [i for i in items if sorted(map(fold_text, i.options)) == options] or items
+        items = [i for i in items if i.text.strip() == answer.text.strip()] or items
+        if not items:
+            raise refuse_stranger(answer, self._file)
+        if len(items) > 1:
+            ids = ", ".join(repr(item.id) for item in items[:_SHOWN]) + (", …" if len(items) > _SHOWN else "")
+            told = f"{len(items)} items have this text ({ids}); name the item by its id in the column id"
+            raise DataError(told, file=self._file, line=answer.line, field="text")
+        return items[0]
 
 
 def _compare_texts(store: Store, portion: Sequence[ForeignAnswer], ids: Set[str], texts: TextCheck) -> None:
