@@ -265,11 +265,16 @@ class LetterWords:
         letter, before = match[2], text[max(0, start - 40) : start]
         if letter.islower() and letter.isascii() and not _CLAUSE_END.match(text, end):
             return False
-        if letter in "AIai" and _ARTICLE.match(text, end) and not self.after.match(text, end):
+        if self.is_word(text, start, end):
             return False
         if not leads and not _OPENING.search(before):
             return self.before.search(before) is not None
         return letter not in "ai" or self.before.search(before) is not None
+
+    def is_word(self, text: str, start: int, end: int) -> bool:
+        """Whether a letter is the article "a" or the pronoun "I"."""
+        is_like = text[start:end] in ("A", "I", "a", "i")
+        return is_like and _ARTICLE.match(text, end) is not None and not self.after.match(text, end)
 
 
 # A letter at the start of a line names an option if a list mark or the end of the line follows it.
