@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
 
+from oversight.harness.llm.reading.languages import LANGUAGES, make_pattern
+
 Notation = Literal["letter", "option"]
 """Requested form of an answer: an option's letter, or its text."""
 
@@ -25,7 +27,7 @@ _NAME = r"[A-ZＡ-ＺⒶ-Ⓩⓐ-ⓩ🅐-🅩\u0391-\u0398\u0410-\u0417\u05d0-\u0
 FIRST, SEVERAL = 0xE000, "\uf8ff"
 """Code of the character that replaces a mention of option 0, and character for an ambiguous mention."""
 MENTION = "[\ue000-\uf8ff]"
-_COMMON = frozenset(
+COMMON = frozenset(
     [
         "yes",
         "no",
@@ -67,7 +69,8 @@ _COMMON = frozenset(
         "아니오",
     ]
 )
-"""Option texts that are common words, so they count as mentions only at the end of a clause."""
+"""Option texts that are common words, so they count as mentions only at the end of a clause or before another
+option, as in "yes or no"."""
 
 
 @cache
@@ -130,6 +133,10 @@ _DECORATION = re.compile(r"[*_`\"“”„«»‘「」『』]+|(?<!\w)['’]|['
 _CJK = r"\u3040-\u9fff\uac00-\ud7a3"
 # (?-i:…) turns off IGNORECASE, because it makes matching these large character ranges slow.
 _BEFORE, _AFTER = rf"(?<!(?-i:[^\W_{_CJK}]))", rf"(?!(?-i:[^\W_{_CJK}]))"
+_LANGUAGES = tuple(LANGUAGES)
+_JOINS = make_pattern("joins", _LANGUAGES)
+_BEFORE_NUMBER = re.compile(rf"(?:{make_pattern('before_number', _LANGUAGES)}|[<>≤≥])\s*\Z", re.IGNORECASE)
+_AFTER_NUMBER = re.compile(rf"\s*(?:\+(?!\s*\d)|{make_pattern('after_number', _LANGUAGES)})", re.IGNORECASE)
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
@@ -147,11 +154,16 @@ def _texts(options: tuple[str, ...], left_out: frozenset[int]) -> _Texts:
     order = sorted(set(range(len(options))) - left_out, key=lambda j: -len(folded[j]))
     if not order:
         return _Texts(None, ())
-    parts = ["(" + _text_pattern(options[j], folded[j], fold) + ")" for j in order]
+    names, common = (
+        "|".join(map(re.escape, found)) for found in (folded, sorted(COMMON.intersection(folded)))
+    )
+    joined = rf"""(?:[/&]|{_JOINS})[\s*_`"']*(?:{names})(?!\w)"""
+    next_option = rf"{joined}|(?:{common})(?!\w)"
+    parts = ["(" + _text_pattern(options[j], folded[j], fold, next_option) + ")" for j in order]
     return _Texts(re.compile("|".join(parts), re.IGNORECASE if fold in (_words, _signs) else 0), tuple(order))
 
 
-def _text_pattern(option: str, folded: str, fold: Callable[[str], str]) -> str:
+def _text_pattern(option: str, folded: str, fold: Callable[[str], str], next_option: str) -> str:
     if fold is _words:
         gap, before, after = r"[^\w]+", _BEFORE, _AFTER
     elif fold is _signs:
@@ -163,10 +175,22 @@ def _text_pattern(option: str, folded: str, fold: Callable[[str], str]) -> str:
         return _BEFORE + re.escape(option.strip()) + _AFTER
     before = before if not _UNSPACED.match(folded[:1]) else ""
     after = after if not _UNSPACED.match(folded[-1:]) else ""
-    if folded in _COMMON:
-        after += r"""(?=[\s*_`"']*(?:$|[.,;:!?)\]}\-–—。，、！]|because\b|since\b|as\b))"""
+    if folded in COMMON:
+        ends = rf"$|[.,;:!?)\]}}\-–—。，、！]|because\b|since\b|as\b|{next_option}"
+        after += rf"""(?=[\s*_`"']*(?:{ends}))"""
     words = folded.split() if fold in (_words, _signs) else option.strip(" .*_`").split()
     return before + gap.join(map(re.escape, words)) + after
+
+
+def _is_limit(match: re.Match[str]) -> bool:
+    """Whether a matched text is a number that limits a range, as in "less than 2" or "2 or more"."""
+    if not match[0].isdecimal():
+        return False
+    before = match.string[max(0, match.start() - 40) : match.start()]
+    return (
+        _BEFORE_NUMBER.search(before) is not None
+        or _AFTER_NUMBER.match(match.string, match.end()) is not None
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -204,7 +228,9 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
     texts = _texts(options, frozenset() if asked == "option" else doubles)
     text = text.replace("−", "-")
     if texts.pattern is not None:
-        text = texts.pattern.sub(lambda m: chr(FIRST + texts.places[(m.lastindex or 1) - 1]), text)
+        text = texts.pattern.sub(
+            lambda m: m[0] if _is_limit(m) else chr(FIRST + texts.places[(m.lastindex or 1) - 1]), text
+        )
     text = _DECORATION.sub("", _LATEX.sub("", text)).replace("’", "'")
     if asked == "option" and doubles:
         return _merge(text)
