@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import cached_property, partial
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,20 @@ from oversight.harness.datasets import (
     write_predictions,
 )
 from oversight.harness.errors import BadInput, DataError
-from oversight.harness.llm import ReplyForm, Step, read_foreign_option, read_named_options, refuse_stranger
+from oversight.harness.llm import (
+    Notation,
+    ReplyForm,
+    Step,
+    read_foreign_option,
+    read_named_options,
+    refuse_stranger,
+)
 from oversight.harness.output import shorten
 from oversight.harness.store import ImportedFields, Store, refuse_mark
 from oversight.harness.types import ForeignAnswer, Item, PredictionStatus, fold_text
+
+_SHOWN = 3
+"""Number of items that an error names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +126,8 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         texts = TextCheck(lambda: {item.id: item.text for item in content.read_items()})
         read = iterate_foreign(file, kind, model, left_out)
         strata = _LogStrata(study.estimate.strata, file)
-        found = partial(_match, store, read, file, texts, left_out, asked, strata)
+        named_by: Notation | None = "option" if kind == "table" else None
+        found = partial(_match, store, read, file, texts, left_out, asked, named_by, strata)
         # New items are stored before answers are matched to them; on failure, the transaction removes them.
         known = None if items else read_stored_items(study, store)
         ahead = None if known is None else read_ahead(found(set(known)))
@@ -212,37 +223,32 @@ def _match(
     texts: TextCheck,
     left_out: Counter[str],
     asked: ReplyForm,
+    named_by: Notation | None,
     strata: _LogStrata,
     ids: Set[str],
 ) -> Iterator[list[ImportedFields]]:
     """Yield portions of predictions for the study's items, and compare the log's texts with the items."""
-
-    @cache
-    def by_text() -> dict[str, Item]:
-        return {fold_text(item.text): item for item in store.content.read_items() if item.id in ids}
-
+    by_text = _ItemsByText(store, ids, file)
     classes = store.columns.read_classes()
     found = set[tuple[str, int]]()  # (item, sample) of answers whose item was found by its text
 
     def match(answer: ForeignAnswer, offered: tuple[str, ...] | None) -> ImportedFields:
         name = answer.id
         if offered is None:
-            item = by_text().get(fold_text(answer.text))
-            if item is None:
-                raise refuse_stranger(answer, file)
+            item = by_text.find(answer)
             name, offered = item.id, item.options
             if (name, answer.sample) in found:
                 left_out["earlier answer to an item with the same text"] += 1
             found.add((name, answer.sample))
             texts.checked += 1
-        option, status, reason, step = read_foreign_option(answer, name, offered, file, asked)
+        option, status, reason, step = read_foreign_option(answer, name, offered, file, asked, named_by)
         used = (answer.input_tokens, answer.output_tokens, answer.seconds)
         sure = None if option is None else answer.confidence
         return name, option, status.value, reason, answer.sample, answer.raw, *used, sure, step
 
     for portion in answers:
         _compare_texts(store, portion, ids, texts)
-        rows = _match_named(portion, classes, ids)
+        rows = _match_named(portion, classes, ids, named_by)
         left = [answer for answer, row in zip(portion, rows, strict=True) if row is None]
         known = [answer.id for answer in left if answer.id in ids]
         options = dict.fromkeys(known, classes) if classes else store.content.find_options(known)
@@ -258,6 +264,41 @@ def _match(
     texts.refuse(file)
 
 
+class _ItemsByText:
+    """Items of a study by their text, read when the first text is looked up."""
+
+    def __init__(self, store: Store, ids: Set[str], file: str) -> None:
+        self._store, self._ids, self._file = store, ids, file
+
+    @cached_property
+    def _items(self) -> dict[str, list[Item]]:
+        found = defaultdict[str, list[Item]](list)
+        for item in self._store.content.read_items():
+            if item.id in self._ids:
+                found[fold_text(item.text)].append(item)
+        return found
+
+    def find(self, answer: ForeignAnswer) -> Item:
+        """Return the only item with the text of an answer, and with its options if the log has them.
+
+        Items with exactly this text take precedence over items whose text differs in case or spaces.
+
+        Raises `DataError` if there is no such item, or several.
+        """
+        items = self._items.get(fold_text(answer.text), [])
+        if answer.options and len(items) > 1:
+            options = sorted(map(fold_text, answer.options))
+            items = [i for i in items if sorted(map(fold_text, i.options)) == options] or items
+        items = [i for i in items if i.text.strip() == answer.text.strip()] or items
+        if not items:
+            raise refuse_stranger(answer, self._file)
+        if len(items) > 1:
+            ids = ", ".join(repr(item.id) for item in items[:_SHOWN]) + (", …" if len(items) > _SHOWN else "")
+            told = f"{len(items)} items have this text ({ids}); name the item by its id in the column id"
+            raise DataError(told, file=self._file, line=answer.line, field="text")
+        return items[0]
+
+
 def _compare_texts(store: Store, portion: Sequence[ForeignAnswer], ids: Set[str], texts: TextCheck) -> None:
     """Compare each text in the log with the text of the item with the same id; do nothing without texts."""
     has_texts = any(answer.text for answer in portion)
@@ -268,14 +309,17 @@ def _compare_texts(store: Store, portion: Sequence[ForeignAnswer], ids: Set[str]
 
 
 def _match_named(
-    portion: Sequence[ForeignAnswer], classes: tuple[str, ...] | None, ids: Set[str]
+    portion: Sequence[ForeignAnswer],
+    classes: tuple[str, ...] | None,
+    ids: Set[str],
+    named_by: Notation | None,
 ) -> list[ImportedFields | None]:
     """Return a prediction for each answer that is exactly the name of a class; None for the other answers."""
     _, names, _, offered, said, raw, errors, _, samples, *used, _, statuses, _, _, _, _, _ = zip(
         *portion, strict=True
     )
     is_plain = classes and ids >= set(names) and not (any(offered) or any(errors) or any(statuses))
-    named = read_named_options(said, classes) if classes and is_plain else {}
+    named = read_named_options(said, classes, named_by) if classes and is_plain else {}
     ok, step = PredictionStatus.OK.value, Step.LOG.value
     known = (names, map(named.get, said), repeat(ok), repeat(""), samples, raw, *used, repeat(step))
     rows = zip(*known, strict=False)

@@ -25,25 +25,30 @@ _EXPORTED = {"model", "item_id", "option_text", "status"}
 """Columns by which an export of a study is recognised."""
 _READ = {
     *("id", "question", "text", "options", "prediction", "raw", "error", "confidence", "sample"),
-    *("input_tokens", "output_tokens"),
+    *("input_tokens", "output_tokens", "model"),
 }
 """Columns of a table that are read; all other columns are metadata."""
+_NO_ERROR = {"", "0", "0.0", "false", "nan", "none", "null", "na", "n/a", "<na>", "nat"}
+"""Values in the column ``error``, in lower case, that programs write for a row without an error."""
 _ASKED = ("question", "text")
 """Columns that may contain the question; if ``question`` exists, ``text`` may be the reply instead."""
 
 
 def read_table(path: Path) -> Iterator[ForeignAnswer]:
-    """Read the rows of a table; ``prediction`` is an option's text or letter, empty for an unreadable answer.
+    """Read the rows of a table.
+
+    ``prediction`` is an option's text or letter, where a text wins over another option's letter; it is empty
+    for an unreadable answer.
 
     The table needs a column ``id`` or ``text``, and a column ``prediction`` or ``raw``. A column ``question``
-    replaces ``text``. ``error``, ``confidence``, ``sample``, ``input_tokens`` and ``output_tokens`` are read
-    if present; other columns are metadata. Exports of a study (``item_id``, ``status``, ``option_text``, …)
-    are read without renaming columns.
+    replaces ``text``. ``error``, ``confidence``, ``sample``, ``model``, ``input_tokens`` and
+    ``output_tokens`` are read if present; other columns are metadata. Exports of a study (``item_id``,
+    ``status``, ``option_text``, …) are read without renaming columns.
 
     Raises
     ------
     DataError
-        If a required column is missing or a number is malformed.
+        If a required column is missing, a number is malformed, or a row has a prediction and an error.
     """
     return map(_table_answer, read_rows(path))
 
@@ -84,20 +89,32 @@ def _table_answer(row: Row) -> ForeignAnswer:
     confidence = row.number("confidence")
     if confidence is not None and not 0 <= confidence <= 1:
         raise row.error("confidence", f"must be between 0 and 1, is {confidence:g}")
-    said = row.text("prediction").strip()
+    said, error = row.text("prediction").strip(), _read_error(row)
+    if said and error:
+        raise row.error(
+            "error", f"is {shorten(error)}, but the row has a prediction; leave one of them empty"
+        )
     return ForeignAnswer(
         line=row.line,
         id=row.text("id").strip(),
         text=next((row.text(name).strip() for name in _ASKED if isinstance(row.find_field(name), str)), ""),
         answer=said or None,
         raw=row.text("raw").strip() or said,
-        error=row.text("error").strip(),
+        error=error,
         sample=row.count("sample"),
         input_tokens=row.count("input_tokens"),
         output_tokens=row.count("output_tokens"),
         confidence=confidence,
+        model=row.text("model").strip(),
         meta=read_metadata(row.fields, _READ),
     )
+
+
+def _read_error(row: Row) -> str:
+    """Return the reason for a failed call; empty if the column's value says that there was no error."""
+    value = row.find_field("error")
+    said = str(value) if isinstance(value, bool) else row.text("error").strip()
+    return "" if said.casefold() in _NO_ERROR else said
 
 
 _Key = str | tuple[str, str, int]
@@ -139,7 +156,8 @@ def iterate_foreign(
 ) -> Iterator[list[ForeignAnswer]]:
     """Read a log's answers in portions; an error may occur after good portions.
 
-    If a log names several models, `model` chooses whose answers are read. Samples that are not answers are
+    If a log names several models, `model` chooses whose answers are read. Either all answers name a model, or
+    none does. Samples that are not answers are
     counted in `left_out`, by reason.
 
     Raises
@@ -155,6 +173,7 @@ def iterate_foreign(
     counts = Counter[str]() if left_out is None else left_out
     chosen = _choose_model(READERS[kind](path), path, model)
     for records in split_records(READERS[kind](path)):
+        _refuse_unnamed(records, chosen, path)
         others = Counter(reason for answer in records if (reason := _why_left_out(answer, chosen)))
         portion = [a for a in records if not _why_left_out(a, chosen)] if others else records
         counts.update(others)
@@ -185,15 +204,24 @@ def _choose_model(answers: Iterator[ForeignAnswer], path: Path, model: str | Non
     first = next((answer for answer in answers if not answer.left_out), None)
     if first is None or not first.model:
         return ""
-    names = dict.fromkeys([first.model, *(answer.model for answer in answers)])
+    names = dict.fromkeys([first.model, *(answer.model for answer in answers if answer.model)])
     if model in names:
         return str(model)
     if len(names) > 1:
         given = f"no model {model!r}; " if model else ""
         told = f"{given}the log contains answers of {len(names)} models: {', '.join(names)}"
-        told += "; choose one with --model"
+        told += "; choose one with --model" if model else "; keep the rows of one"
         raise DataError(told, file=path, field="model")
     return first.model
+
+
+def _refuse_unnamed(answers: Sequence[ForeignAnswer], chosen: str, path: Path) -> None:
+    for answer in answers:
+        if bool(answer.model) != bool(chosen) and not answer.left_out:
+            told = "is empty" if chosen else f"is {answer.model!r}, but earlier rows name no model"
+            raise DataError(
+                f"{told}; every row must name its model, or none", file=path, line=answer.line, field="model"
+            )
 
 
 def _key_of(answer: ForeignAnswer) -> _Key:

@@ -14,7 +14,7 @@ from .models.interface import Message as Message, Model as Model, ModelReply as 
 from .models.made_models import make_model as make_model
 from .reading.reply_reader import ReplyForm as ReplyForm, Step as Step, read_reply as read_reply
 from .reading.thoughts import cut_thoughts as cut_thoughts
-from .reading.mentions import option_letters_of as option_letters_of
+from .reading.mentions import Notation as Notation, option_letters_of as option_letters_of
 from .runner.batches import Batches as Batches
 from .runner.prompt import (
     DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, reply_form_of as reply_form_of, check_template as check_template,

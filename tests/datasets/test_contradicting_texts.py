@@ -192,6 +192,49 @@ def test_rows_with_the_text_of_one_item_are_counted(begin: Callable[..., None], 
     assert (done["items"], done["left_out"]) == (1, {"earlier answer to an item with the same text": 2})
 
 
+TWINS = {"1": "Which is right?", "2": "Which is right?", "3": "Which is  RIGHT?"}
+
+
+def test_text_of_several_items_is_refused_by_their_ids(
+    begin: Callable[..., None], oversight: Oversight
+) -> None:
+    begin(TWINS)
+    write({"x": TWINS["3"], "y": TWINS["1"]})
+    told = oversight("predictions", "import", "log.jsonl", "--model", "m", code=2)["error"]
+    assert "log.jsonl:2 [text]: 2 items have this text ('1', '2'); name the item by its id" in told
+    write({"y": TWINS["1"].upper()})
+    told = oversight("predictions", "import", "log.jsonl", "--model", "m", code=2)["error"]
+    assert "3 items have this text" in told
+
+
+def test_exact_text_takes_precedence_over_another_case_and_spaces(
+    begin: Callable[..., None], oversight: Oversight
+) -> None:
+    begin({"2": TWINS["2"], "3": TWINS["3"]})
+    write({"x": TWINS["2"]})
+    oversight("predictions", "import", "log.jsonl", "--model", "m")
+    oversight("predictions", "export", "rows.jsonl")
+    assert json.loads(Path("rows.jsonl").read_text())["item_id"] == "2"
+
+
+def test_options_in_a_log_choose_among_items_with_one_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = {"1": ["red", "blue"], "2": ["ice", "fire"]}
+    items = [{"id": name, "text": TWINS["1"], "options": each} for name, each in options.items()]
+    Path("items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
+    Path("study.toml").write_text('[study]\nname = "t"\n[items]\nfile = "items.jsonl"\n')
+    sample = {"id": "x", "epoch": 1, "input": TWINS["1"], "choices": options["1"]}
+    sample["output"] = {"completion": "ANSWER: B"}
+    sample["scores"] = {"choice": {"answer": "B"}}
+    Path("log.json").write_text(json.dumps({"status": "success", "samples": [sample]}))
+    oversight("predictions", "import", "log.json", "--format", "inspect", "--model", "m")
+    oversight("predictions", "export", "rows.jsonl")
+    found = json.loads(Path("rows.jsonl").read_text())
+    assert (found["item_id"], found["option_text"]) == ("1", "blue")
+
+
 @pytest.mark.parametrize("text", ["Is the patient in bed 7?", "Is the patient in bed 71?"])
 def test_number_distinguishes_short_questions(
     text: str, begin: Callable[..., None], oversight: Oversight

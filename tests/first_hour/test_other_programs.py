@@ -151,3 +151,47 @@ def test_columns_that_are_not_read_are_named(
     assert oversight("predictions", "import", rows, "--model", "other")["unread"] == ["confidense"]
     assert main(["predictions", "import", str(rows), "--model", "other"]) == 0
     assert "columns that are not read: confidense" in capsys.readouterr().out
+
+
+MODELS = "id,model,prediction\ni0,m,dd\ni1,x,DD\ni2,m,Dd\n"
+
+
+def test_rows_of_other_models_are_left_out(study: Path, oversight: Oversight) -> None:
+    Path("models.csv").write_text(MODELS)
+    found = oversight("predictions", "import", "models.csv", "--model", "m")
+    assert (found["ok"], found["left_out"]) == (2, {"answer of the model 'x'": 1})
+    assert "unread" not in found
+    assert [row["item_id"] for row in read_lines(oversight, "m")] == ["i0", "i2"]
+    told = oversight("predictions", "import", "models.csv", "--model", "y", code=2)["error"]
+    assert "no model 'y'; the log contains answers of 2 models: m, x; choose one with --model" in told
+
+
+@pytest.mark.parametrize(
+    ("old", "told"), [("i0,m", "is 'x', but earlier rows name no model"), ("i1,x", "is empty")]
+)
+def test_model_that_only_some_rows_name_is_refused(
+    old: str, told: str, study: Path, oversight: Oversight
+) -> None:
+    Path("models.csv").write_text(MODELS.replace(old, old[:3]))
+    error = oversight("predictions", "import", "models.csv", "--model", "m", code=2)["error"]
+    assert f"models.csv:3 [model]: {told}; every row must name its model, or none" in error
+
+
+@pytest.mark.parametrize("value", ["False", "0", "nan", "None", "NULL", "0.0"])
+def test_value_for_no_error_leaves_the_answer(value: str, study: Path, oversight: Oversight) -> None:
+    Path("errors.csv").write_text(f"id,prediction,error\ni0,dd,{value}\ni1,DD,\n")
+    found = oversight("predictions", "import", "errors.csv", "--model", "m")
+    assert (found["ok"], found["failed"]) == (2, 0)
+
+
+def test_false_in_typed_rows_is_no_error(study: Path, oversight: Oversight) -> None:
+    rows = [{"id": "i0", "prediction": "dd", "error": False}, {"id": "i1", "error": True, "prediction": None}]
+    Path("errors.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = oversight("predictions", "import", "errors.jsonl", "--model", "m")
+    assert (found["ok"], found["failed"]) == (1, 1)
+
+
+def test_row_with_a_prediction_and_an_error_is_refused(study: Path, oversight: Oversight) -> None:
+    Path("errors.csv").write_text("id,prediction,error\ni0,dd,ok\n")
+    told = oversight("predictions", "import", "errors.csv", "--model", "m", code=2)["error"]
+    assert "errors.csv:2 [error]: is 'ok', but the row has a prediction; leave one of them empty" in told

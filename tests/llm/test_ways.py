@@ -16,12 +16,12 @@ import oversight as ov
 from oversight.harness import ConfigError, FatalModelError, TransientModelError
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import Fault
-from oversight.harness.llm import DEFAULT_TEMPLATE, ModelReply, Request, make_model
+from oversight.harness.llm import DEFAULT_TEMPLATE, ModelReply, ReplyForm, Request, make_model
 from oversight.harness.llm.models.program_models import load_function
-from oversight.harness.llm.runner.prediction import answer_confidence, answer_probabilities
+from oversight.harness.llm.runner.prediction import answer_confidence, answer_probabilities, read_prediction
 from oversight.harness.store import Store
 from oversight.harness.store.runs import take_vote
-from oversight.harness.types import Item, Prediction, PredictionStatus
+from oversight.harness.types import Item, Prediction, PredictionStatus, Usage
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 from tests.fakes.raw_server import answer, raw_server
 from tests.fakes.serving import serving
@@ -125,6 +125,47 @@ def test_listed_tokens_give_every_option_a_probability(
     reply = ModelReply("", logprobs=tokens, alternatives=((), listed, ()) if top else ())
     found = answer_probabilities(reply, Item("i", "?", OPTIONS, (0, 1, 2)), shown)
     assert found == pytest.approx(expected)
+
+
+WORDS, NINE = (
+    ("cardiology", "neurology"),
+    ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine"),
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "options", "shown", "notation", "token"),
+    [
+        ("It| is| a| clear| case|.|\n|ANSWER|:| cardiology", WORDS, 0, "option", 9),
+        ("It| is| a| clear| case|.|\n|ANSWER|:| cardiology", WORDS, 0, "letter", 9),
+        ("It| is| a| clear| case|:| cardiology", WORDS, 0, "letter", 6),
+        ("ANSWER|:| cardiology|\n|It| is| a| clear| case|.", WORDS, 0, None, 2),
+        ("ANSWER|:| A|\n|A| clear| case| of| cardiology|.", WORDS, 0, "letter", 2),
+        ("A| clear| case|.|\n|ANSWER|:| a", WORDS, 0, "letter", 7),
+        ("So| \\boxed{|A|}|\n|I| see| a| heart|.", WORDS, 0, "letter", 2),
+        ('{|"answer"|:| "|A|"}', WORDS, 0, "letter", 4),
+        ("I| think| so|.|\n|ANSWER|:| nine", NINE, 8, "option", 7),
+        ("ANSWER|:| I|\n|I| am| sure|.", NINE, 8, "letter", 2),
+    ],
+)
+def test_confidence_is_read_where_the_option_is_named(
+    said: str, options: tuple[str, ...], shown: int, notation: Any, token: int
+) -> None:
+    tokens = tuple((part, -0.1 if j == token else -5.0) for j, part in enumerate(said.split("|")))
+    found = answer_confidence(tokens, options, shown, ReplyForm("line", notation))
+    assert found == pytest.approx(math.exp(-0.1))
+
+
+@pytest.mark.parametrize("answer", ["cardiology", "neurology"])
+def test_article_is_not_the_letter_of_the_answer(answer: str) -> None:
+    item = Item("i", "?", WORDS, (0, 1))
+    tokens = ["It", " is", " a", " clear", " case", ".\n", "ANSWER", ":", f" {answer}"]
+    listed = tuple((f" {name}", math.log(0.7 if name == answer else 0.3)) for name in WORDS)
+    logprobs = tuple((token, math.log(0.7 if token == tokens[-1] else 0.35)) for token in tokens)
+    reply = ModelReply("".join(tokens), logprobs=logprobs, alternatives=((),) * 8 + (listed,))
+    found = read_prediction(item, 0, reply, Usage(), asked=ReplyForm("line", "option"))
+    assert found.confidence == pytest.approx(0.7)
+    assert found.probabilities == pytest.approx([0.7 if name == answer else 0.3 for name in WORDS])
 
 
 def test_more_samples_pay_only_for_the_new_ones_and_vote(items: list[Item], tmp_path: Path) -> None:

@@ -43,6 +43,8 @@ class Language:
         Words that begin a contrasting part of a sentence.
     joins
         Words for "and" and "or".
+    before_number, after_number
+        Words that make a number the limit of a range, for example "less than" and "or more".
     contrast
         Words that begin the denied part of a clause, for example "rather than".
     instead
@@ -64,6 +66,8 @@ class Language:
     reason: str = ""
     but: str = ""
     joins: str = ""
+    before_number: str = ""
+    after_number: str = ""
     contrast: str = ""
     instead: str = ""
     retract: str = ""
@@ -108,10 +112,15 @@ LANGUAGES: dict[str, Language] = {
         "second choice,runner-up,compare*,compared,versus,vs,next question,would have been,used to,usually,"
         "often,sometimes,can be,can also,hypothetically,otherwise,guess between,torn between,except that,"
         "similar to,example,possibility,possible,next most,second most,might as well,would give,would be,"
-        "everyone,everybody,colleagues,one might",
+        "everyone,everybody,colleagues,one might,previous answer,previous choice,earlier answer,"
+        "initial answer,original answer,former answer,first answer,old answer,first guess,initial guess",
         reason="because,since,due to,given,for the reason,owing to,based on",
         but="but,however,whereas,while,although,though,yet,still,rather",
         joins="and,or,and/or,as well as,plus",
+        before_number="less than,more than,fewer than,greater than,larger than,smaller than,higher than,"
+        "lower than,older than,younger than,at least,at most,no more than,up to,minus",
+        after_number="or more,or less,or fewer,or higher,or lower,or greater,or older,or younger,and above,"
+        "or above,and below,or below,and over,or over,or under",
         contrast="rather than,instead of,as opposed to,unlike",
         retract="wait,actually,correction,scratch that,hold on,on second thought,let me reconsider,"
         "then again,it depends,i take that back,no wait,sorry,i was wrong,oops,let me correct,or rather,"
@@ -135,6 +144,8 @@ LANGUAGES: dict[str, Language] = {
         reason="weil,da,denn,wegen,aufgrund",
         but="sondern,aber,jedoch,während,obwohl,hingegen",
         joins="und,oder",
+        before_number="weniger als,mehr als,kleiner als,größer als,mindestens,höchstens,minus",
+        after_number="oder mehr,oder weniger",
         contrast="statt,anstatt,anstelle von",
         retract="moment,korrektur,halt,besser gesagt,es kommt darauf an,ich korrigiere",
     ),
@@ -154,6 +165,8 @@ LANGUAGES: dict[str, Language] = {
         reason="car,parce que,parce qu,puisque,puisqu,en raison,à cause,étant donné",
         but="mais,cependant,tandis que,alors que,toutefois,bien que",
         joins="et,ou",
+        before_number="moins de,plus de,au moins,au plus",
+        after_number="ou plus,ou moins",
         contrast="plutôt que,au lieu de",
         retract="attendez,attends,en fait,correction,ça dépend",
     ),
@@ -541,13 +554,12 @@ _LATIN = re.compile(r"[A-Za-zÀ-ɏḀ-ỿ']+")
 def _word(word: str) -> str:
     if _UNSPACED.search(word):
         return re.escape(word)
-    stem, ending = (word[:-1], r"\w*") if word.endswith("*") else (word, "")
     if word in ("'s", "n't"):
         return rf"{word}(?!\w)"
     # Korean particles follow the word without a space.
     is_korean = re.match(r"[\uac00-\ud7a3]", word)
-    before, after = ("", "") if is_korean else (r"(?<![^\W\d_])", "" if ending else r"(?!\w)")
-    return before + re.escape(stem).replace(r"\ ", r"\s+") + ending + after
+    before, after = ("", "") if is_korean else (r"(?<![^\W\d_])", "" if word.endswith("*") else r"(?!\w)")
+    return before + re.escape(word).replace(r"\ ", r"\s+").replace(r"\*", r"\w*") + after
 
 
 @cache

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal, TypeAlias
 
+from oversight.harness.llm.reading.languages import LANGUAGES, make_pattern
+
 Pattern: TypeAlias = re.Pattern[str]
 Notation = Literal["letter", "option"]
 """Requested form of an answer: an option's letter, or its text."""
@@ -30,8 +32,9 @@ _COMMON_WORDS = (
     "yes no true false none both other unknown maybe a an i it is us he we or and in on at to"
     " ja nein oui non sí si não нет да 是 否 はい いいえ 예 아니오"
 )
-_COMMON = frozenset(_COMMON_WORDS.split())
-"""Option texts that are common words, so they count as mentions only at the end of a clause."""
+COMMON = frozenset(_COMMON_WORDS.split())
+"""Option texts that are common words, so they count as mentions only at the end of a clause or before another
+option, as in "yes or no"."""
 
 
 @cache
@@ -94,6 +97,10 @@ _DECORATION = re.compile(r"[*_`\"“”„«»‘「」『』]+|(?<!\w)['’]|['
 _CJK = r"\u3040-\u9fff\uac00-\ud7a3"
 # (?-i:…) turns off IGNORECASE, because it makes matching these large character ranges slow.
 _BEFORE, _AFTER = rf"(?<!(?-i:[^\W_{_CJK}]))", rf"(?!(?-i:[^\W_{_CJK}]))"
+_LANGUAGES = tuple(LANGUAGES)
+_JOINS = make_pattern("joins", _LANGUAGES)
+_BEFORE_NUMBER = re.compile(rf"(?:{make_pattern('before_number', _LANGUAGES)}|[<>≤≥])\s*\Z", re.IGNORECASE)
+_AFTER_NUMBER = re.compile(rf"\s*(?:\+(?!\s*\d)|{make_pattern('after_number', _LANGUAGES)})", re.IGNORECASE)
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
@@ -104,11 +111,16 @@ def _texts(options: tuple[str, ...], left_out: frozenset[int]) -> tuple[Pattern 
     order = sorted(set(range(len(options))) - left_out, key=lambda j: -len(folded[j]))
     if not order:
         return None, order
-    parts = ["(" + _text_pattern(options[j], folded[j], fold) + ")" for j in order]
+    names, common = (
+        "|".join(map(re.escape, found)) for found in (folded, sorted(COMMON.intersection(folded)))
+    )
+    joined = rf"""(?:[/&]|{_JOINS})[\s*_`"']*(?:{names})(?!\w)"""
+    next_option = rf"{joined}|(?:{common})(?!\w)"
+    parts = ["(" + _text_pattern(options[j], folded[j], fold, next_option) + ")" for j in order]
     return re.compile("|".join(parts), re.IGNORECASE if fold in (_words, _signs) else 0), order
 
 
-def _text_pattern(option: str, folded: str, fold: Callable[[str], str]) -> str:
+def _text_pattern(option: str, folded: str, fold: Callable[[str], str], next_option: str) -> str:
     if fold is _words:
         gap, before, after = r"[^\w]+", _BEFORE, _AFTER
     elif fold is _signs:
@@ -120,14 +132,26 @@ def _text_pattern(option: str, folded: str, fold: Callable[[str], str]) -> str:
         return _BEFORE + re.escape(option.strip()) + _AFTER
     before = before if not _UNSPACED.match(folded[:1]) else ""
     after = after if not _UNSPACED.match(folded[-1:]) else ""
-    if folded in _COMMON:
-        after += r"""(?=[\s*_`"']*(?:$|[.,;:!?)\]}\-–—。，、！]|because\b|since\b|as\b))"""
+    if folded in COMMON:
+        ends = rf"$|[.,;:!?)\]}}\-–—。，、！]|because\b|since\b|as\b|{next_option}"
+        after += rf"""(?=[\s*_`"']*(?:{ends}))"""
     words = folded.split() if fold in (_words, _signs) else option.strip(" .*_`").split()
     return before + gap.join(map(re.escape, words)) + after
 
 
+def _is_limit(match: re.Match[str]) -> bool:
+    """Whether a matched text is a number that limits a range, as in "less than 2" or "2 or more"."""
+    if not match[0].isdecimal():
+        return False
+    before = match.string[max(0, match.start() - 40) : match.start()]
+    return (
+        _BEFORE_NUMBER.search(before) is not None
+        or _AFTER_NUMBER.match(match.string, match.end()) is not None
+    )
+
+
 @lru_cache(maxsize=1024)
-def _doubles(options: tuple[str, ...]) -> frozenset[int]:
+def find_doubles(options: tuple[str, ...]) -> frozenset[int]:
     """Return the indices of the options whose text equals the letter of another option."""
     return frozenset(
         j
@@ -157,11 +181,13 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
         `text` without markup, with the character ``chr(FIRST + j)`` for each mention of
         option j, and `SEVERAL` for each ambiguous mention.
     """
-    k, doubles = len(options), _doubles(options)
+    k, doubles = len(options), find_doubles(options)
     pattern, places = _texts(options, frozenset() if asked == "option" else doubles)
     text = text.replace("−", "-")
     if pattern is not None:
-        text = pattern.sub(lambda m: chr(FIRST + places[(m.lastindex or 1) - 1]), text)
+        text = pattern.sub(
+            lambda m: m[0] if _is_limit(m) else chr(FIRST + places[(m.lastindex or 1) - 1]), text
+        )
     text = _DECORATION.sub("", _LATEX.sub("", text)).replace("’", "'")
     if asked == "option" and doubles:
         return _merge(text)
@@ -223,11 +249,16 @@ class LetterWords:
         letter, before = match[2], text[max(0, start - 40) : start]
         if letter.islower() and letter.isascii() and not _CLAUSE_END.match(text, end):
             return False
-        if letter in "AIai" and _ARTICLE.match(text, end) and not self.after.match(text, end):
+        if self.is_word(text, start, end):
             return False
         if not leads and not _OPENING.search(before):
             return self.before.search(before) is not None
         return letter not in "ai" or self.before.search(before) is not None
+
+    def is_word(self, text: str, start: int, end: int) -> bool:
+        """Whether a letter is the article "a" or the pronoun "I"."""
+        is_like = text[start:end] in ("A", "I", "a", "i")
+        return is_like and _ARTICLE.match(text, end) is not None and not self.after.match(text, end)
 
 
 # A letter at the start of a line names an option if a list mark or the end of the line follows it.

@@ -20,10 +20,12 @@ from oversight.harness.config import AnswerForm
 from oversight.harness.llm.reading.distributions import read_distribution
 from oversight.harness.llm.reading.languages import find_languages
 from oversight.harness.llm.reading.mentions import (
+    COMMON,
     FIRST,
     MENTION,
     SEVERAL,
     Notation,
+    find_doubles,
     letter_position,
     make_comparable,
     mark_mentions,
@@ -100,6 +102,22 @@ _REFUSAL = re.compile(
     r"|i must decline|i['’]m not able to|cannot (?:help|assist|provide))\b",
     re.IGNORECASE,
 )
+# A sentence that only declines to answer; a later sentence may name an option, but not as an answer.
+_DECLINED = re.compile(
+    r"\bi(?:['’]m| am)?\s+(?:can(?:no|['’])t|unable to|not able to|won['’]t)\s+(?:help|assist|comply|answer)"
+    r"(?:\s+(?:with|you|that|this|it|your|the|request|question|in))*\s*(?:[.!]|$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_WITHDRAWN = re.compile(
+    r"^\W*(?:(?:no|wait|but|actually|sorry|hmm)\W+)*(?:"
+    r"(?:that|this|it|(?:the|my|that|this) answer)(?:\s+is|\s+was|['’]s)\s+"
+    r"(?:wrong|incorrect|not right|not correct|a mistake)\W*$"
+    r"|i(?:['’]m| am)?\s+(?:can(?:no|['’])t|unable to|not able to)\s+"
+    r"(?:determine|decide on|decide|give|provide)\s+"
+    r"(?:(?:the|an|a|any|right|correct|final|definite)\s+)*answer)",
+    re.IGNORECASE,
+)
+"""A sentence after the answer that withdraws it."""
 _LONGEST = 100_000
 """Maximum number of characters of a reply without reasoning; parsing longer replies would be too slow."""
 _RESERVED = re.compile(MENTION)
@@ -191,6 +209,8 @@ class _Reader:
             found = ReplyReading(None, reason="several")
         if found is None:
             found = ReplyReading(None, reason="none") if self.cut else self._by_statement(answer)
+            if _DECLINED.search(answer):
+                return ReplyReading(None, reason="refusal")
         if found.option is None and found.reason == "none" and _REFUSAL.search(answer):
             return ReplyReading(None, reason="refusal")
         return found
@@ -240,6 +260,10 @@ class _Reader:
             listed = {self._phrase(line) for line in answer[said[-1].end() :].split("\n")}
             if rest.option not in (None, option) or listed - {None, option}:
                 return ReplyReading(None, reason="several")
+            sentences = re.split(r"(?<=[.!?])\s+|\n", answer[said[-1].end() :])
+            is_verdict = self.options[option].strip().casefold() in COMMON  # "No. That is wrong."
+            if not is_verdict and any(map(_WITHDRAWN.match, sentences)):
+                return ReplyReading(None, reason="doubted")
         kinds = {kind for o, kind in found if o == option}
         if self.asked.form == "line":
             is_form = "heading" in kinds or ("line" in kinds and ends)
@@ -281,13 +305,16 @@ class _Reader:
         around = re.sub(MENTION, "", marked)
         if not mentions or (re.sub(r"\W", "", around) if bare else grammar.fill.sub("", around)):
             return None
-        return SEVERAL if len(mentions) > 1 or SEVERAL in mentions else ord(mentions.pop()) - FIRST
+        if len(mentions) == 1 and SEVERAL not in mentions:
+            return ord(mentions.pop()) - FIRST
+        # "True or false? False." repeats the question, so only its sentences tell the answer
+        return None if re.search(r"[?？؟]\s+\S", part) else SEVERAL
 
     def _by_name(self, part: str) -> int | str | None:
         """Return the index of the option whose letter or text equals a short text, or None.
 
-        If two options match, the requested notation decides; without one, returns
-        `SEVERAL`.
+        If two options match, the requested notation decides; without one, returns `SEVERAL`. If texts were
+        requested and some texts are letters of other options, no letter names an option by its position.
         """
         notation, k = self.asked.notation, len(self.options)
         alone = (_NUMBER if k > 26 else _ALONE).fullmatch(part) if len(part) <= 16 else None
@@ -299,7 +326,7 @@ class _Reader:
         if letter is None or (by_text is not None and re.match(r"[-−]\S", part)):
             return by_text
         if by_text is None:
-            return letter
+            return None if notation == "option" and find_doubles(self.options) else letter
         if letter == by_text or notation == "letter":
             return letter
         return SEVERAL if notation is None else by_text
@@ -346,6 +373,8 @@ def _values(value: Any, depth: int = 0) -> Iterator[str]:
     if not isinstance(value, dict) or depth > 4:
         return
     named = {re.sub(r"[\W_]+", "", str(key).casefold()): v for key, v in value.items()}
+    if any(named.get(key) is False for key in ("correct", "iscorrect", "valid", "isvalid")):
+        return  # the object says that its answer is wrong
     keys = [k for k in named if k in _ANSWER_KEYS] or [k for k in named if k in _WEAK_KEYS and depth]
     if not keys and not depth:
         keys = [k for k in named if not _NO_ANSWER.search(k)]

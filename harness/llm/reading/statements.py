@@ -73,7 +73,7 @@ def make_grammar(languages: tuple[str, ...]) -> Grammar:
     words = {role.name: make_pattern(role.name, languages) for role in fields(Language)}
     noun, verb, right, final, joins = (words[r] for r in ("noun", "verb", "right", "final", "joins"))
     deny, wrong, choose, m = words["deny"], words["wrong"], words["choose"], MENTION
-    is_ = rf"(?:{verb}|[:：=→–—-])"
+    is_ = rf"(?:{verb}|[:：=→–—]|-(?!\d))"  # "-2" is a number
     filler = rf"(?:\W+(?:\w{{1,3}}|[a-z]+ly|case|most|best|described|{noun}|{right}|{final}))*"
     claims = (
         rf"{noun}{_OTHER}{{0,60}}?{is_}{_OTHER}{{0,40}}?{m}",

@@ -8,15 +8,19 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from oversight.harness.errors import DataError, Fault
 from oversight.harness.llm.models.completions import CUT, FILTERED
-from oversight.harness.llm.reading.mentions import option_letters_of
+from oversight.harness.llm.reading.languages import find_languages
+from oversight.harness.llm.reading.mentions import Notation, option_letters_of
 from oversight.harness.llm.reading.reply_reader import ANY_FORM, ReplyForm, ReplyReading, Step, read_reply
+from oversight.harness.llm.reading.statements import make_grammar
 from oversight.harness.llm.reading.thoughts import cut_thoughts
 from oversight.harness.output import redact
 from oversight.harness.types import (
@@ -72,8 +76,8 @@ def read_prediction(
         else:
             option, step = item.permutation[read.option], str(read.step)
             if reply.logprobs:
-                confidence = answer_confidence(reply.logprobs, item.shown_options, read.option)
-                probabilities = answer_probabilities(reply, item, read.option)
+                confidence = answer_confidence(reply.logprobs, item.shown_options, read.option, asked)
+                probabilities = answer_probabilities(reply, item, read.option, asked)
     except Exception as error:  # noqa: BLE001  any error in reading affects this item only
         status, reason = PredictionStatus.FAILED, f"{Fault.UNEXPECTED}: {type(error).__name__}: {error}"
         option, step = None, ""
@@ -141,12 +145,16 @@ def read_open_answer(text: str) -> ReplyReading:
     return ReplyReading(0, Step.WHOLE) if is_answer else ReplyReading(None, reason="empty")
 
 
-def answer_confidence(logprobs: Tokens, shown_options: Sequence[str], shown: int) -> float | None:
+def answer_confidence(
+    logprobs: Tokens, shown_options: tuple[str, ...], shown: int, asked: ReplyForm = ANY_FORM
+) -> float | None:
     """Return the model's probability of the tokens that name the option.
 
-    The last token that equals the option's letter is used. If there is none, the tokens of the last
-    occurrence of the option's text are used, and their probabilities are multiplied. The result is the
-    model's own probability given everything it wrote before, not an estimate of how often it is correct.
+    They are in the last line that is read as the option on its own, or else anywhere in the answer. The last
+    token that equals the option's letter is used, unless it is an article or pronoun. If there is none, or if
+    texts were requested, the tokens of the last occurrence of the option's text are used, and their
+    probabilities are multiplied. The result is the model's own probability given everything it wrote before,
+    not an estimate of how often it is correct.
 
     Parameters
     ----------
@@ -156,35 +164,69 @@ def answer_confidence(logprobs: Tokens, shown_options: Sequence[str], shown: int
         The options in display order.
     shown
         Index, in display order, of the option that the reply names.
+    asked
+        The form of answers that was requested.
 
     Returns
     -------
     float or None
         Probability in [0, 1]; None if no tokens spell the option or their log-probability is not a number.
     """
-    found = _find_answer(logprobs, shown_options, shown)
-    logprob = sum(logprobs[j][1] for j in found) if found else math.nan
+    found = _find_answer(logprobs, shown_options, shown, asked)
+    logprob = sum(logprobs[j][1] for j in found.tokens) if found else math.nan
     # Servers that mask tokens with a grammar may return -inf or nan; others return slightly more than 0.
     return None if math.isnan(logprob) else math.exp(min(0.0, logprob))
 
 
-def _find_answer(logprobs: Tokens, shown_options: Sequence[str], shown: int) -> range | None:
-    """Return the indices of the tokens that name the option; None if no tokens spell it."""
-    letter = option_letters_of(len(shown_options))[shown]
-    for j in reversed(range(len(logprobs))):
-        if logprobs[j][0].strip(_AROUND).upper() == letter:
-            return range(j, j + 1)
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """Place where an answer spells an option: its first character, its tokens, and what the tokens are."""
+
+    start: int
+    tokens: range
+    is_letter: bool
+    is_word: bool = False
+
+
+def _find_answer(
+    logprobs: Sequence[tuple[str, float]], shown_options: tuple[str, ...], shown: int, asked: ReplyForm
+) -> _Named | None:
+    """Return the tokens that name the option; None if no tokens spell it."""
     text = "".join(token for token, _ in logprobs)
-    named = re.compile(rf"(?<![\w.-]){re.escape(shown_options[shown])}(?!\w)", re.IGNORECASE)
-    occurrences = [match.span() for match in named.finditer(text)]
-    if not occurrences:
-        return None
-    start, end = occurrences[-1]
+    lines = defaultdict[int, list[_Named]](list)
+    for named in _find_spelled(text, logprobs, shown_options, shown):
+        lines[text.rfind("\n", 0, named.start) + 1].append(named)
+    for start in sorted(lines, reverse=True):
+        if read_reply(text[start:].partition("\n")[0], shown_options, asked).option == shown:
+            lines = defaultdict(list, {start: lines[start]})
+            break
+    is_text = asked.notation == "option"
+    every = [named for found in lines.values() for named in found]
+    return max(every, key=lambda n: (not n.is_word, n.is_letter != is_text, n.start), default=None)
+
+
+def _find_spelled(
+    text: str, logprobs: Sequence[tuple[str, float]], shown_options: tuple[str, ...], shown: int
+) -> list[_Named]:
+    """Return all places where tokens spell an option's letter or text."""
+    letter, words = option_letters_of(len(shown_options))[shown], make_grammar(find_languages(text)).letters
     ends = list(accumulate(len(token) for token, _ in logprobs))
-    return range(bisect_right(ends, start), bisect_left(ends, end) + 1)
+    found = []
+    for j, (token, _) in enumerate(logprobs):
+        if (name := token.strip(_AROUND)).upper() == letter:
+            start = ends[j] - len(token) + token.index(name)
+            is_word = words.is_word(text, start, start + len(name))
+            found.append(_Named(start, range(j, j + 1), is_letter=True, is_word=is_word))
+    spelled = re.compile(rf"(?<![\w.-]){re.escape(shown_options[shown])}(?!\w)", re.IGNORECASE)
+    for start, end in (match.span() for match in spelled.finditer(text)):
+        tokens = range(bisect_right(ends, start), bisect_left(ends, end) + 1)
+        found.append(_Named(start, tokens, is_letter=False))
+    return found
 
 
-def answer_probabilities(reply: ModelReply, item: Item, shown: int) -> tuple[float, ...]:
+def answer_probabilities(
+    reply: ModelReply, item: Item, shown: int, asked: ReplyForm = ANY_FORM
+) -> tuple[float, ...]:
     """Return the model's probability of every option, from the alternatives to the token of its answer.
 
     An alternative token counts for the option whose letter it is, or whose text it begins; if it begins
@@ -197,6 +239,8 @@ def answer_probabilities(reply: ModelReply, item: Item, shown: int) -> tuple[flo
     ----------
     shown
         Index, in display order, of the option that the reply names.
+    asked
+        The form of answers that was requested.
 
     Returns
     -------
@@ -215,13 +259,13 @@ def answer_probabilities(reply: ModelReply, item: Item, shown: int) -> tuple[flo
     """
     if not reply.alternatives or item.is_statement:
         return ()
-    found = _find_answer(reply.logprobs, item.shown_options, shown)
+    found = _find_answer(reply.logprobs, item.shown_options, shown, asked)
     if not found:
         return ()
-    said, own = reply.logprobs[found.start]
-    listed = {**dict(reply.alternatives[found.start]), said: own}
-    is_letter = said.strip(_AROUND).upper() == option_letters_of(len(item.options))[shown]
-    shown_names = option_letters_of(len(item.options)) if is_letter else item.shown_options
+    first = found.tokens.start
+    said, own = reply.logprobs[first]
+    listed = {**dict(reply.alternatives[first]), said: own}
+    shown_names = option_letters_of(len(item.options)) if found.is_letter else item.shown_options
     # A token in capitals matches only letters: "A" is an option's letter, while "a" may begin a word.
     fold = str if said.strip(_AROUND).isupper() else str.casefold
     names = [fold(name.strip(_AROUND)) for name in shown_names]
@@ -259,12 +303,23 @@ def refuse_stranger(answer: ForeignAnswer, file: object) -> DataError:
 
 
 def read_foreign_option(
-    answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object, asked: ReplyForm = ANY_FORM
+    answer: ForeignAnswer,
+    item_id: str,
+    options: tuple[str, ...],
+    file: object,
+    asked: ReplyForm = ANY_FORM,
+    named_by: Notation | None = None,
 ) -> tuple[int | None, PredictionStatus, str, str]:
     """Return option, status, reason and step of an answer in another program's log.
 
     If the log contains an option, that option is used. Otherwise the model's reply is parsed with the form
     `asked`. The returned option is an index into `options`, or None.
+
+    Parameters
+    ----------
+    named_by
+        How `ForeignAnswer.answer` names an option. With ``"option"``, the text of an option wins over the
+        letter of another option; with None, such an answer names no option.
 
     Raises
     ------
@@ -282,10 +337,12 @@ def read_foreign_option(
         )
     places = _places(answer, item_id, options, file) if answer.options else range(len(options))
     shown, said = answer.options or options, answer.answer
-    named = _read_brief(said, shown) if isinstance(said, str) else ReplyReading(said, Step.LOG)
+    named = _read_named(said, shown, named_by) if isinstance(said, str) else ReplyReading(said, Step.LOG)
     if named.option is not None:
         step = Step.STATEMENT if named.step is Step.STATEMENT else Step.LOG
         return places[named.option], PredictionStatus.OK, "", step.value
+    if answer.raw == said:  # a table without replies
+        asked = replace(asked, notation=named_by)
     read = (_read_brief if len(answer.raw) <= _BRIEF else read_reply)(
         answer.raw, shown, asked, cut=answer.cut
     )
@@ -307,17 +364,26 @@ def _read_exported(
     return options.index(str(answer.answer)), status, "", answer.step
 
 
-def read_named_options(answers: Iterable[str | int | None], options: tuple[str, ...]) -> dict[object, int]:
+def read_named_options(
+    answers: Iterable[str | int | None], options: tuple[str, ...], named_by: Notation | None = None
+) -> dict[object, int]:
     """Return the option of each answer that names one, by answer.
 
-    The other answers need `read_foreign_option`.
+    The other answers need `read_foreign_option`, which explains `named_by`.
     """
-    found = {said: _read_brief(said, options) for said in set(answers) if isinstance(said, str)}
+    found = {said: _read_named(said, options, named_by) for said in set(answers) if isinstance(said, str)}
     return {
         said: read.option
         for said, read in found.items()
         if read.option is not None and read.step is not Step.STATEMENT
     }
+
+
+def _read_named(said: str, options: tuple[str, ...], named_by: Notation | None) -> ReplyReading:
+    exact = find_option(options, said) if named_by == "option" else None
+    if exact is not None:
+        return ReplyReading(exact, Step.LOG)
+    return _read_brief(said, options, replace(ANY_FORM, notation=named_by))
 
 
 @lru_cache(maxsize=4096)  # cached, because items with the same options have few different answers

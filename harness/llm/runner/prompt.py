@@ -104,10 +104,17 @@ def make_request(spec: RunSpec, item: Item) -> Request:
 
 
 def reply_form_of(spec: RunSpec) -> ReplyForm:
-    """Return the form of answers that a run requests."""
+    """Return the form of answers that a run requests.
+
+    A template that shows the options with letters but does not list the letters may request either, so the
+    form has no notation, unless the run itself restricts answers to letters.
+    """
     form = "schema" if spec.structured else spec.answer
     pattern = None if form == "probabilities" else spec.pattern
-    return ReplyForm(form, _notation_of(spec.template), pattern)
+    is_known = spec.structured or spec.choice or form == "probabilities"
+    shown = Template(spec.template).get_identifiers()
+    is_open = not is_known and "options" in shown and "letters" not in shown
+    return ReplyForm(form, None if is_open else _notation_of(spec.template), pattern)
 
 
 @lru_cache(maxsize=64)
