@@ -369,11 +369,6 @@ class Broker(RequestDraws):
             holds_lost=holds_lost,
         )
 
-    @property
-    def concurrency(self) -> int:
-        """Largest number of concurrent calls."""
-        return self._model.limiter.concurrency
-
     async def close(self) -> None:
         """Stop sending calls, and wait until sent calls are stored, because they are paid for."""
         await self._calls.close()
