@@ -85,15 +85,14 @@ class Costs:
     def lines(self) -> list[str]:
         """Return the costs as lines of text."""
         price = "price unknown" if self.usd is None else f"about ${self.usd:.2f}"
-        lines = [
+        cap = f"the budget allows for about {self.affordable} proposals"
+        if self.affordable is None:
+            cap = f"no cap is set: the search stops before it uses {self.default_cap:,} tokens"
+        return [
             f"about {self.calls:,} calls with {self.tokens:,} tokens, and {self.meta_tokens:,} tokens of the "
-            f"optimiser: {price}"
+            f"optimiser: {price}",
+            cap,
         ]
-        if self.affordable is not None:
-            lines.append(f"the budget allows for about {self.affordable} proposals")
-        else:
-            lines.append(f"no cap is set: the search stops before it uses {self.default_cap:,} tokens")
-        return lines
 
 
 Size: TypeAlias = FloatArray
