@@ -177,7 +177,7 @@ class CallsUnderWay:
 
     def __init__(self) -> None:
         self._tasks: dict[str, asyncio.Task[ModelReply]] = {}
-        self._kept_on: set[asyncio.Task[Any]] = set()
+        self._kept_on: set[asyncio.Task[Any] | None] = set()
         self._end: FatalModelError | NotSent | None = None
 
     def find_task(self, key: str) -> asyncio.Task[ModelReply] | None:
@@ -223,15 +223,12 @@ class CallsUnderWay:
     @contextmanager
     def kept_on(self) -> Iterator[None]:
         """Protect the current task from cancellation within the block."""
-        task = asyncio.current_task()
-        is_new = task is not None and task not in self._kept_on
-        if task is not None:
-            self._kept_on.add(task)
+        new = {asyncio.current_task()} - self._kept_on
+        self._kept_on |= new
         try:
             yield
         finally:
-            if task is not None and is_new:
-                self._kept_on.discard(task)
+            self._kept_on -= new
 
     async def hold(self, account: RequestAccount, guess: Callable[[], tuple[int, int]]) -> Reservation:
         """Reserve the maximum usage of the current task's call in the budget.
@@ -245,12 +242,12 @@ class CallsUnderWay:
         if self._end is not None:
             held.release()
             self.check()
-        self._kept_on.update(filter(None, [asyncio.current_task()]))
+        self._kept_on.add(asyncio.current_task())
         return held
 
     def is_back(self) -> None:
         """Record that the current task has no call in progress, so the task can be cancelled."""
-        self._kept_on.difference_update(filter(None, [asyncio.current_task()]))
+        self._kept_on.discard(asyncio.current_task())
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,11 +365,6 @@ class Broker(RequestDraws):
             note=note,
             holds_lost=holds_lost,
         )
-
-    @property
-    def concurrency(self) -> int:
-        """Largest number of concurrent calls."""
-        return self._model.limiter.concurrency
 
     async def close(self) -> None:
         """Stop sending calls, and wait until sent calls are stored, because they are paid for."""

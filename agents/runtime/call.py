@@ -119,7 +119,7 @@ def _shown(block: Any) -> ShownRecord | None:
     if block is None:
         return None
     parts = _list(block, "inputs")
-    if len(parts) != 4 or isinstance(parts[3], bool) or not isinstance(parts[3], int):
+    if len(parts) != 4 or type(parts[3]) is not int:
         raise BadCall(
             "inputs: a record must have field, content, author and turn, and turn must be a whole number"
         )
@@ -151,6 +151,6 @@ def _choices(value: Any, fields: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
 def _count(value: Any) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if type(value) is not int or value < 0:
         raise BadCall(f"examples: must be a whole number ≥ 0, not {shorten(value)}")
     return value

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from oversight.agents.programs import Example, PromptFormat
@@ -21,9 +20,6 @@ from oversight.harness.llm import Message, Request, option_letters_of
 from oversight.harness.types import Item
 
 NOBODY = "You are a helpful assistant."
-_Opening = tuple[tuple[Message, ...], dict[str, Any] | None]
-_OPENINGS: dict[Any, _Opening] = {}
-_MOST_OPENINGS = 256
 
 
 def make_call_request(call: Call, item: Item, shape: PromptFormat) -> Request:
@@ -34,34 +30,17 @@ def make_call_request(call: Call, item: Item, shape: PromptFormat) -> Request:
     a prefix, which endpoints can cache. Every message ends with a line break, because the chat templates of
     base models join messages without a separator.
     """
-    opening, schema = _open(call, item, shape)
+    turns = [Message("system", _system(call, item, shape))]
+    for example, answer in shown_examples(call, item, shape):
+        reply = {field: answer if is_answer(field) else example.thinking for field in call.fields}
+        turns.append(Message("user", _question(example.text, shape) + "\n"))
+        turns.append(Message("assistant", _write_reply(reply, shape) + "\n"))
     blocks = [_block(shown, call, item, shape) for shown in call.inputs]
     if call.instruction:
         blocks.append(call.instruction)
-    asked = Message("user", "\n\n".join(blocks) + "\n")
-    return Request(
-        (*opening, asked), temperature=call.temperature, max_tokens=shape.max_tokens, schema=schema
-    )
-
-
-def _open(call: Call, item: Item, shape: PromptFormat) -> _Opening:
-    """Return a request's messages before the inputs, and its schema; cached for items with equal options."""
-    choices, wording = tuple(call.choices.items()), (shape.answer, shape.field_chars, shape.max_words)
-    options = item.options, item.permutation
-    own = tuple(example for example in shape.examples if _is_about(example, item, shape))
-    key = (shape.style, call.fields, call.role, choices, call.examples, options, wording, shape.examples, own)
-    found = _OPENINGS.get(key)
-    if found is None:
-        if len(_OPENINGS) >= _MOST_OPENINGS:
-            _OPENINGS.clear()
-        turns = [Message("system", _system(call, item, shape))]
-        for example, answer in shown_examples(call, item, shape):
-            reply = {field: answer if is_answer(field) else example.thinking for field in call.fields}
-            turns.append(Message("user", _question(example.text, shape) + "\n"))
-            turns.append(Message("assistant", _write_reply(reply, shape) + "\n"))
-        schema = _schema(call, item, shape) if shape.style == "json" else None
-        found = _OPENINGS[key] = (tuple(turns), schema)
-    return found
+    turns.append(Message("user", "\n\n".join(blocks) + "\n"))
+    schema = _schema(call, item, shape) if shape.style == "json" else None
+    return Request(tuple(turns), temperature=call.temperature, max_tokens=shape.max_tokens, schema=schema)
 
 
 def _system(call: Call, item: Item, shape: PromptFormat) -> str:
@@ -167,12 +146,7 @@ def shown_examples(call: Call, item: Item, shape: PromptFormat) -> Iterator[tupl
 
 def _is_about(example: Example, item: Item, shape: PromptFormat) -> bool:
     """Whether an example and an item have the same text, after both are shortened for the prompt."""
-    return _words(example.text, shape.max_words) == _words(item.text, shape.max_words)
-
-
-@lru_cache(maxsize=1024)
-def _words(text: str, most: int | None) -> tuple[str, ...]:
-    return tuple(text.split()[:most])
+    return example.text.split()[: shape.max_words] == item.text.split()[: shape.max_words]
 
 
 def lettered(item: Item) -> list[str]:

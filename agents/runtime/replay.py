@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from oversight.agents.programs import PromptFormat, Role
 from oversight.agents.runtime.host import Workbench, WorkflowHost
@@ -78,28 +78,19 @@ class StoredReplies(RequestDraws):
 
     async def _answer(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:  # noqa: ARG002  stored replies are final
         call = self._store.calls.read_calls([key], failed=True).get(key)
+        replayed = ReplayedCall(messages=request.messages, temperature=request.temperature)
         if call is None:
             missing = "the reply to this call is not stored: the call was not made, or was made differently"
-            self._told.calls.append(
-                ReplayedCall(messages=request.messages, temperature=request.temperature, error=missing)
-            )
+            self._told.calls.append(replace(replayed, error=missing))
             raise StoreError(missing)
-        self._told.calls.append(
-            ReplayedCall(
-                messages=request.messages,
-                reply=call.reply,
-                temperature=request.temperature,
-                finish=call.finish,
-                input_tokens=call.input_tokens,
-                output_tokens=call.output_tokens,
-                error=call.error,
-            )
-        )
+        tokens = call.input_tokens, call.output_tokens
+        replayed = replace(replayed, reply=call.reply, finish=call.finish, error=call.error)
+        self._told.calls.append(replace(replayed, input_tokens=tokens[0], output_tokens=tokens[1]))
         if call.error.startswith(NoReply.BEGINS):
             raise NoReply(call.error.removeprefix(NoReply.BEGINS))
         if call.error:
             raise TransientModelError(call.error)
-        return ModelReply(call.reply, call.finish, call.input_tokens, call.output_tokens)
+        return ModelReply(call.reply, call.finish, *tokens)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -10,11 +10,10 @@ import asyncio
 import json
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
-from functools import partial
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Any
 from uuid import uuid4
 
 from oversight.agents.programs import PromptFormat, Role
@@ -22,7 +21,7 @@ from oversight.agents.runtime.broker import Broker
 from oversight.agents.runtime.host import ProgramRunner, Workbench
 from oversight.agents.runtime.program_answers import answer_items, dry_run_program
 from oversight.agents.runtime.request_draws import CallUsage
-from oversight.agents.runtime.run_account import Note, open_account, read_used
+from oversight.agents.runtime.run_account import open_account, read_used
 from oversight.agents.sandbox import Host, Payload, ProgramOutcome, Sandbox, open_sandbox
 from oversight.harness import first_of
 from oversight.harness.cluster import RayWorkers, WorkerLost
@@ -38,7 +37,7 @@ from oversight.harness.llm import (
     run_in_loop,
 )
 from oversight.harness.store import Store
-from oversight.harness.types import Item, Prediction, Program
+from oversight.harness.types import Item, Program
 
 _SERVICE = "oversight.agents.runtime:ProgramService"
 _AGAIN = 0.5
@@ -173,9 +172,6 @@ class _DistantHost(Host):
             waiting.set_result(reply)
 
 
-AnswerPortion: TypeAlias = Callable[[Sequence[Item]], Awaitable[Sequence[Prediction]]]
-
-
 @dataclass(frozen=True, slots=True)
 class WorkflowPlan:
     """A workflow with everything that determines its answers.
@@ -209,46 +205,6 @@ class WorkflowPlan:
         text = json.dumps(workflow, sort_keys=True, ensure_ascii=False)
         spec = make_spec(f"{self.model}/{self.program.name}", self.settings, text, None)
         return Target(spec, self.settings)
-
-
-@asynccontextmanager
-async def open_workflow(
-    store: Store,
-    plan: WorkflowPlan,
-    target: Target,
-    budget: Budget,
-    note: Note,
-    usage: CallUsage,
-    *,
-    workers: Workers,
-    holds_lost: bool,
-) -> AsyncIterator[AnswerPortion]:
-    """Yield a function that answers portions of items; `usage` is filled in when the block ends."""
-    settings = plan.settings
-    model = workers.make_model(settings)
-    broker = Broker.for_model(
-        model,
-        settings,
-        budget=budget,
-        price=target.price,
-        store=store,
-        note=note,
-        workers=workers.number,
-        holds_lost=holds_lost,
-    )
-    try:
-        await model.check()
-        async with open_sandbox(plan.tier) as sandbox:
-            bench = Workbench(broker, find_runner(sandbox, workers), plan.roles, plan.shape)
-            try:
-                yield partial(answer_items, plan.program, bench=bench)
-            # Close the broker first, because the sandbox closes slowly while calls are being sent.
-            finally:
-                await broker.close()
-    finally:
-        await model.close()
-        usage.calls, usage.cached = broker.spent.calls, broker.spent.cached
-        usage.guessed = broker.spent.guessed
 
 
 _AHEAD = 3
@@ -313,29 +269,39 @@ def run_workflow(
     if left:
         target.record_price(store, read_used(store, spec.id))
     items = store.content.find_items(left)
-    usage, workers = CallUsage(), terms.workers
+    workers, settings = terms.workers, plan.settings
+
+    async def answer_all() -> CallUsage:
+        model = workers.make_model(settings)
+        broker = Broker.for_model(
+            model,
+            settings,
+            budget=budget,
+            price=target.price,
+            store=store,
+            note=note,
+            workers=workers.number,
+            holds_lost=terms.uncertain == "hold" and not retry_failed,
+        )
+
+        async def answer(portion: Sequence[Item]) -> None:
+            rows = [(spec.id, found) for found in await answer_items(plan.program, portion, bench)]
+            store.runs.store_predictions(rows)
+            check()
+            progress.wrote(rows)
+
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(model.close)
+            await model.check()
+            sandbox = await stack.enter_async_context(open_sandbox(plan.tier))
+            # Close the broker before the sandbox, which closes slowly while calls are being sent.
+            stack.push_async_callback(broker.close)
+            bench = Workbench(broker, find_runner(sandbox, workers), plan.roles, plan.shape)
+            await _in_portions([items[i] for i in left], workers.number * settings.concurrency, answer)
+        return broker.spent
 
     with Progress(len(ids), len(ids) - len(left), spec.name, {spec.id: target.price}) as progress:
-
-        async def answer_all() -> None:
-            holds = terms.uncertain == "hold" and not retry_failed
-            opened = open_workflow(
-                store, plan, target, budget, note, usage, workers=workers, holds_lost=holds
-            )
-            async with opened as answer_portion:
-
-                async def answer(portion: Sequence[Item]) -> None:
-                    rows = [(spec.id, found) for found in await answer_portion(portion)]
-                    store.runs.store_predictions(rows)
-                    check()
-                    progress.wrote(rows)
-
-                concurrency = workers.number * plan.settings.concurrency
-                await _in_portions([items[i] for i in left], concurrency, answer)
-
-        if left:
-            run_in_loop(answer_all())
-    return len(left), usage
+        return len(left), run_in_loop(answer_all()) if left else CallUsage()
 
 
 async def _in_portions(

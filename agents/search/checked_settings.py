@@ -67,7 +67,7 @@ def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
 
 
 def check_settings(section: SearchSection) -> None:
-    """Raise an error for impossible settings of the item split, the race and the numbers of candidates.
+    """Raise an error for impossible settings of the item split and the race.
 
     Raises
     ------
@@ -75,15 +75,6 @@ def check_settings(section: SearchSection) -> None:
         If a setting is impossible; the message names the setting, its limit and its value.
     """
     s = section
-    settings = {
-        "candidates": (s.candidates, 0),
-        "replicates": (s.replicates, 1),
-        "finalists": (s.finalists, 1),
-    }
-    settings |= {} if s.in_flight is None else {"in_flight": (s.in_flight, 1)}
-    for name, (value, least) in settings.items():
-        if value < least:
-            raise ConfigError(f"search: {name} must be at least {least}, is {value}")
     if not s.rungs or s.rungs != sorted(set(s.rungs)) or s.rungs[0] < 2:
         raise ConfigError(
             f"search: rungs must be increasing numbers of items, each at least 2, are {tuple(s.rungs)}"

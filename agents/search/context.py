@@ -163,10 +163,6 @@ class SearchContext:
                 if failed := [p.reason for p in found if p.status is PredictionStatus.FAILED]:
                     self.progress(f"{len(failed)} of {len(found)} answers failed, the last: {failed[-1]}")
 
-    def complete(self, candidate: str) -> bool:
-        """Whether a candidate has answers to all selection items."""
-        return candidate in self.find_complete([candidate])
-
     def find_complete(self, ids: Sequence[str]) -> set[str]:
         """Return the candidates with answers to all selection items."""
         items, runs = self.items("select"), range(self.section.replicates)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from oversight.agents.search.policies.optimizer import Optimizer, write_guide
 from oversight.agents.search.policies.proposal import Policy
 from oversight.agents.search.policies.recombine import Recombine, Wordings
 from oversight.agents.search.setup import model_name
-from oversight.harness import BudgetSpent, TransientModelError
+from oversight.harness import BudgetSpent, FloatArray, TransientModelError
 from oversight.harness.config import SearchSection, Study
 from oversight.harness.llm import DEFAULT_TERMS, RunTerms
 from oversight.harness.store import Store
@@ -53,11 +53,6 @@ _SAMPLE, _DRAWS = 3, 24
 _MANY = 10**9
 DEFAULT_CAP = 2
 """Default cap of a search, as a multiple of the estimate, which is accurate within a factor of 1.5."""
-
-
-class _Amount(NamedTuple):
-    usd: float
-    tokens: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,32 +85,18 @@ class Costs:
     def lines(self) -> list[str]:
         """Return the costs as lines of text."""
         price = "price unknown" if self.usd is None else f"about ${self.usd:.2f}"
-        lines = [
+        cap = f"the budget allows for about {self.affordable} proposals"
+        if self.affordable is None:
+            cap = f"no cap is set: the search stops before it uses {self.default_cap:,} tokens"
+        return [
             f"about {self.calls:,} calls with {self.tokens:,} tokens, and {self.meta_tokens:,} tokens of the "
-            f"optimiser: {price}"
+            f"optimiser: {price}",
+            cap,
         ]
-        if self.affordable is not None:
-            lines.append(f"the budget allows for about {self.affordable} proposals")
-        else:
-            lines.append(f"no cap is set: the search stops before it uses {self.default_cap:,} tokens")
-        return lines
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """Number of calls and tokens, for example of a program per item."""
-
-    calls: float
-    tokens: float
-
-    def __mul__(self, number: float) -> Size:
-        return Size(self.calls * number, self.tokens * number)
-
-    def __add__(self, other: Size) -> Size:
-        return Size(self.calls + other.calls, self.tokens + other.tokens)
-
-
-NOTHING = Size(0.0, 0.0)
+Size: TypeAlias = FloatArray
+"""Number of calls and number of tokens, for example of a program per item."""
 Calls = dict[tuple[str, str], int]
 """Characters of each call, by request and path, because identical calls of several programs are made once."""
 
@@ -129,19 +110,18 @@ async def estimate_costs(study: Study, context: SearchContext) -> Costs:
         made = [await _measure(context, sandbox, program) for program in _draw_children(context)]
         meta = _count_meta_tokens(context, sandbox)
     new = [{call: size for call, size in child.items() if call not in known} for child in made]
-    child = sum(map(_add_up, new), NOTHING) * (1 / len(new))
+    child = np.mean([_add_up(calls) for calls in new], axis=0)
     fixed = _price_once(context, _add_up(sizes[0]), _add_up(known), child)
     each = child * _count_items(context)
     number = section.candidates
-    total = fixed + each * number
-    once = _price(study, section, fixed.tokens, 0)
-    proposal = _price(study, section, each.tokens, meta)
-    is_known = once.usd < math.inf
+    once = _price(study, section, fixed[1], 0)
+    proposal = _price(study, section, each[1], meta)
+    is_known = once[0] < math.inf
     return Costs(
-        calls=round(total.calls),
-        tokens=round(fixed.tokens) + number * round(each.tokens),
+        calls=round(fixed[0] + each[0] * number),
+        tokens=round(fixed[1]) + number * round(each[1]),
         meta_tokens=meta * number,
-        usd=once.usd + number * proposal.usd if is_known else None,
+        usd=once[0] + number * proposal[0] if is_known else None,
         affordable=_count_affordable(section, once, proposal) if is_known or section.usd is None else None,
     )
 
@@ -159,7 +139,7 @@ async def _measure(context: SearchContext, sandbox: Sandbox, program: Program) -
 
 def _add_up(calls: Calls) -> Size:
     """Return the usage of these calls per sampled item."""
-    return Size(len(calls), sum(calls.values()) / _CHARACTERS_PER_TOKEN) * (1 / _SAMPLE)
+    return np.array([len(calls), sum(calls.values()) / _CHARACTERS_PER_TOKEN]) / _SAMPLE
 
 
 def _sample_items(context: SearchContext) -> list[Item]:
@@ -216,21 +196,23 @@ def _count_meta_tokens(context: SearchContext, sandbox: Sandbox) -> int:
     return round(characters / _CHARACTERS_PER_TOKEN)
 
 
-def _price(study: Study, section: SearchSection, tokens: float, meta_tokens: int) -> _Amount:
-    """Return the cost of the programs' and the optimiser's tokens; infinite dollars if a price is unknown."""
+def _price(study: Study, section: SearchSection, tokens: float, meta_tokens: int) -> tuple[float, int]:
+    """Return dollars (infinite if a price is unknown) and tokens of the programs and the optimiser."""
     used = {model_name(study, section.model): round(tokens)}
     if writer := optimiser_name(study, section):
         used[writer] = used.get(writer, 0) + meta_tokens
-    prices = {name: price_of(study, name) for name in used}
-    usd = sum(
-        math.inf if (price := prices[name]) is None else price.dollars(n, 0) for name, n in used.items()
-    )
-    return _Amount(usd, sum(used.values()))
+    usd = 0.0
+    for name, number in used.items():
+        price = price_of(study, name)
+        usd += math.inf if price is None else price.dollars(number, 0)
+    return usd, sum(used.values())
 
 
-def _count_affordable(section: SearchSection, once: _Amount, proposal: _Amount) -> int | None:
+def _count_affordable(
+    section: SearchSection, once: tuple[float, int], proposal: tuple[float, int]
+) -> int | None:
     """Return the number of proposals that the caps allow after the fixed cost `once`; None without a cap."""
-    caps = ((section.usd, once.usd, proposal.usd), (section.tokens, once.tokens, proposal.tokens))
+    caps = zip((section.usd, section.tokens), once, proposal, strict=True)
     room = [(cap - first) / each for cap, first, each in caps if cap is not None and each]
     return max(0, int(min(*room, _MANY))) if room else None
 
@@ -329,7 +311,8 @@ async def check_program(context: SearchContext, sandbox: Sandbox, program: Progr
     judged = [item for name, part in splits.items() if name != "feedback" for item in part]
     reason = find_quotation(program.source, judged)
     if not reason:
-        await try_out(context, sandbox, program)
+        shape = replace(context.shape, examples=())
+        await dry_run_program(program, sandbox=sandbox, roles=context.roles, shape=shape)
     return reason
 
 
@@ -347,12 +330,6 @@ def find_quotation(source: str, items: Iterable[Item]) -> str:
 def _grams(text: str) -> set[tuple[str, ...]]:
     words = re.findall(r"\w+", text.casefold())
     return {tuple(words[j : j + WORDS]) for j in range(len(words) - WORDS + 1)}
-
-
-async def try_out(context: SearchContext, sandbox: Sandbox, program: Program) -> int:
-    """Dry-run a program. Returns its number of calls per item."""
-    shape = replace(context.shape, examples=())
-    return await dry_run_program(program, sandbox=sandbox, roles=context.roles, shape=shape)
 
 
 def make_policy(context: SearchContext, sandbox: Sandbox, broker: Broker | None) -> Policy:

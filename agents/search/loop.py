@@ -20,7 +20,6 @@ import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 import numpy as np
 from scipy.special import ndtr
@@ -275,7 +274,9 @@ class _Slots:
 
 def _note_leaders(context: SearchContext, view: PolicyView) -> None:
     """Record the best complete candidates when a slot begins, so that `converged` can compare them."""
-    leaders = list(islice(filter(context.complete, view.board.ranked()), LEADERS))
+    ranked = view.board.ranked()
+    done = context.find_complete(ranked)
+    leaders = [c for c in ranked if c in done][:LEADERS]
     context.archive.record_decision(f"lead/{view.slot}", {"leaders": leaders})
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, ndtr, ndtri
+from scipy.special import expit, logsumexp, ndtr, ndtri, softmax
 
 from oversight.harness import FloatArray
 from oversight.harness.estimate import find_root
@@ -90,10 +90,10 @@ def _against_others(
     mu = ((weight * value).sum(axis=1, keepdims=True) - weight * value) / total
     square = (weight * value**2).sum(axis=1, keepdims=True) - weight * value**2 - total * mu**2
     log = 0.5 * (np.log(weight).sum(axis=1, keepdims=True) - np.log(weight) - np.log(total) - square)
-    p = np.exp(_normalised(log - 0.5 * _GRID[:, None] ** 2))
+    p = softmax(log - 0.5 * _GRID[:, None] ** 2, axis=0)
     beyond = (FAR * unit) ** 2
-    crowd = _log_mean(p, _log_normal(value - mu, tau2 + variance + 1 / total))
-    far = _log_mean(p, _log_normal(value - mu, beyond + variance + 1 / total))
+    crowd = logsumexp(_log_normal(value - mu, tau2 + variance + 1 / total), axis=0, b=p)
+    far = logsumexp(_log_normal(value - mu, beyond + variance + 1 / total), axis=0, b=p)
     epsilon = min(MOST, EXPECTED / len(value))
     chance = expit(np.log(epsilon / (1 - epsilon)) + far - crowd)
     middle = (p * mu).sum(axis=0)
@@ -137,19 +137,5 @@ def interval_ends(
     return low, find_root(lambda x: -below(x), first, second)
 
 
-def _normalised(log: FloatArray) -> FloatArray:
-    """Normalise logarithms of weights such that the weights sum to 1 over the grid (axis 0)."""
-    shifted = log - log.max(axis=0)
-    found: FloatArray = shifted - np.log(np.exp(shifted).sum(axis=0))
-    return found
-
-
 def _log_normal(gap: FloatArray, variance: FloatArray) -> FloatArray:
     return -0.5 * (np.log(variance) + gap**2 / variance)
-
-
-def _log_mean(p: FloatArray, log: FloatArray) -> FloatArray:
-    """Return the logarithm of the mean of densities over the grid (axis 0), weighted by `p`."""
-    most = log.max(axis=0)
-    found: FloatArray = most + np.log((p * np.exp(log - most)).sum(axis=0))
-    return found

@@ -43,7 +43,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, softmax
 
 from oversight.agents.search.fitness.breakthroughs import Breakthroughs, find_breakthroughs
 from oversight.harness import EstimateError, FloatArray, IntArray
@@ -251,8 +251,7 @@ def _posterior(
     left = seen - mu[:, None] * ones
     log = 0.5 * np.log(weight).sum(axis=1) - 0.5 * np.log(total) - 0.5 * _GRID**2
     log -= 0.5 * (weight * left**2).sum(axis=1)
-    p = np.exp(log - log.max())
-    p /= p.sum()
+    p = softmax(log)
     # `rest` is the posterior mean of the noise, so `value - rest` is the posterior mean of A_j
     rest = noise * ((weight * left) @ basis.T)
     means = value - rest

@@ -23,7 +23,6 @@ from oversight.harness.columns import (
     YES,
     AnyLabels,
     LabelColumns,
-    QuestionColumns,
     align_models,
     answering_rates,
     read_questions,
@@ -196,13 +195,10 @@ def count_answers(items: Sequence[Item], labels: LabelColumns, *, with_open: boo
     with_open
         Whether the first of the two counts includes questions that are still unanswered.
     """
-    asked, answered = read_questions(labels, with_open=with_open)
-    rank = _ranks([item.id for item in items], labels)[asked.item]
-    mine = np.flatnonzero(rank >= 0)
-    texts = Counter(items[i].options[k] for i, k in zip(rank[mine], asked.option[mine], strict=True))
-    common = {text for text, number in texts.items() if number >= COMMON}
-    names = _name_classes(items, rank[mine], asked.take(mine), common)
-    total, said = Counter(names), Counter(n for n, has in zip(names, answered[mine], strict=True) if has)
+    _, answered, classes = _read_classes(items, labels, with_open=with_open)
+    number = Counter(text for text, _ in classes)
+    names = [text if number[text] >= COMMON else expert for text, expert in classes]
+    total, said = Counter(names), Counter(n for n, has in zip(names, answered, strict=True) if has)
     return {name: (total[name], said[name]) for name in sorted(total)}
 
 
@@ -213,13 +209,20 @@ def find_rates(counts: ClassCounts) -> dict[str, float]:
     return dict(zip(counts, rates, strict=True)) if len(set(rates)) > 1 else {}
 
 
-def _name_classes(
-    items: Sequence[Item], rank: IntArray, asked: QuestionColumns, common: Mapping[str, float] | set[str]
-) -> list[str]:
-    """Return each question's class: the option's text or, if this text is rare, the question's expert."""
+def _read_classes(
+    items: Sequence[Item], labels: LabelColumns, *, with_open: bool = True
+) -> tuple[IntArray, BoolArray, list[tuple[str, str]]]:
+    """Return for each question about these items: the item's position, whether it is answered, and classes.
+
+    The classes are the option's text and, if this text is rare, the question's expert.
+    """
+    asked, answered = read_questions(labels, with_open=with_open)
+    rank = _ranks([item.id for item in items], labels)[asked.item]
+    mine = np.flatnonzero(rank >= 0)
+    asked, rank = asked.take(mine), rank[mine]
     texts = [items[i].options[k] for i, k in zip(rank.tolist(), asked.option.tolist(), strict=True)]
-    experts = [asked.experts[e] for e in asked.expert.tolist()]
-    return [t if t in common else f"expert: {e}" for t, e in zip(texts, experts, strict=True)]
+    experts = [f"expert: {asked.experts[e]}" for e in asked.expert.tolist()]
+    return rank, answered[mine], list(zip(texts, experts, strict=True))
 
 
 def _weigh(
@@ -229,12 +232,8 @@ def _weigh(
     weight, partial = np.ones(len(items)), np.zeros(len(items), np.bool_)
     if not rates:
         return weight, partial
-    asked, answered = read_questions(labels)
-    rank = _ranks([item.id for item in items], labels)[asked.item]
-    mine = np.flatnonzero(rank >= 0)
-    rank, answered = rank[mine], answered[mine]
-    names = _name_classes(items, rank, asked.take(mine), rates)
-    rate = np.array([rates.get(name, 1.0) for name in names])
+    rank, answered, classes = _read_classes(items, labels)
+    rate = np.array([rates.get(text, rates.get(expert, 1.0)) for text, expert in classes])
     np.divide.at(weight, rank[answered], rate[answered])
     number = np.bincount(rank, minlength=len(items))
     said = np.bincount(rank[answered], minlength=len(items))

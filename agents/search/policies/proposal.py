@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
+from scipy.special import softmax
 
 from oversight.agents.runtime import Replay
 from oversight.agents.search.fitness.board import Board
@@ -184,9 +185,7 @@ def published_probabilities(scores: FloatArray) -> FloatArray:
     >>> published_probabilities(np.array([0.698, 0.124])).round(2).tolist()
     [0.85, 0.15]
     """
-    exponent = STEEPNESS_PER_POINT * 100 * scores
-    soft = np.exp(exponent - exponent.max())
-    p: FloatArray = UNIFORM / len(soft) + (1 - UNIFORM) * soft / soft.sum()
+    p: FloatArray = UNIFORM / len(scores) + (1 - UNIFORM) * softmax(STEEPNESS_PER_POINT * 100 * scores)
     return p
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -158,14 +159,9 @@ def _tell(told: Replay, stored: Prediction) -> dict[str, Any]:
     return {
         "calls": [
             {
+                **asdict(call),
                 "messages": [{"role": m.role, "text": shorten_text(m.content, _TEXT)} for m in call.messages],
                 "reply": shorten_text(call.reply, _TEXT),
-                "temperature": call.temperature,
-                "finish": call.finish,
-                "input_tokens": call.input_tokens,
-                "output_tokens": call.output_tokens,
-                "error": call.error,
-                "is_code": call.is_code,
             }
             for call in told.calls
         ],

@@ -65,14 +65,14 @@ def headline(
         if not ahead:
             return None
         best, standing = max(ahead, key=lambda pair: pair[1].mean)
-        found = _number("leading", "leading so far", standing.mean, (standing.low, standing.high), _LEADING)
-        found = {**found, "scale": scale}
+        ends = (standing.low, standing.high)
+        found = _number("leading", "leading so far", _LEADING, standing.mean, ends, scale=scale)
         return {**found, "candidate": best.id, "candidate_name": best.name}
     if winner.test:
         words = f"{_TEST} {winner.reused}." if winner.reused else _TEST
         found = _test(winner.test, "test", "winner, on the test items", words)
     else:
-        found = {**_reported(winner), "scale": scale}
+        found = _reported(winner, scale)
     return {**found, "candidate": winner.id, "candidate_name": winner.name}
 
 
@@ -80,31 +80,27 @@ def other_numbers(winner: SearchedWinner | None, scale: str = "accuracy") -> lis
     """Return all numbers about a search's winner except the headline, each with an explanation."""
     if winner is None:
         return []
-    numbers = [_reported(winner)] if winner.test else []
+    numbers = [_reported(winner, scale)] if winner.test else []
     if winner.start_test:
         numbers.append(_test(winner.start_test, "start", "start, on the test items", _START))
     if winner.untested:
-        untested = _number("untested", "accuracies on the test items", None, (None, None), _UNTESTED)
-        numbers.append({**untested, "said": f"not known: {winner.untested}"})
+        said = f"not known: {winner.untested}"
+        numbers.append(_number("untested", "accuracies on the test items", _UNTESTED, said=said))
     if winner.difference:
-        difference = _number("difference", "difference, on the test items", None, (None, None), _DIFFERENCE)
-        numbers.append({**difference, "said": winner.difference})
+        said = winner.difference
+        numbers.append(_number("difference", "difference, on the test items", _DIFFERENCE, said=said))
     if winner.confirmed is not None:
-        numbers.append(_number("confirmed", "fresh items alone", winner.confirmed, (None, None), _CONFIRMED))
+        numbers.append(_number("confirmed", "fresh items alone", _CONFIRMED, winner.confirmed, scale=scale))
     if winner.truth is not None and winner.start_truth is not None:
-        numbers.append(_number("truth", "winner, by the opened key", winner.truth, (None, None), _TRUTH))
-        numbers.append(
-            _number("start_truth", "start, by the opened key", winner.start_truth, (None, None), _TRUTH)
-        )
-    numbers.append(_number("naive", "uncorrected", winner.naive, (None, None), _NAIVE))
-    selected = ("reported", "confirmed", "naive")
-    return [{**number, "scale": scale} if number["key"] in selected else number for number in numbers]
+        numbers.append(_number("truth", "winner, by the opened key", _TRUTH, winner.truth))
+        numbers.append(_number("start_truth", "start, by the opened key", _TRUTH, winner.start_truth))
+    numbers.append(_number("naive", "uncorrected", _NAIVE, winner.naive, scale=scale))
+    return numbers
 
 
-def _reported(winner: SearchedWinner) -> dict[str, Any]:
-    ends = (winner.low, winner.high)
-    name = "winner, corrected for being the best of many"
-    return _number("reported", name, winner.reported, ends, _add_doubt(_REPORTED, winner.why))
+def _reported(winner: SearchedWinner, scale: str) -> dict[str, Any]:
+    name, words = "winner, corrected for being the best of many", _add_doubt(_REPORTED, winner.why)
+    return _number("reported", name, words, winner.reported, (winner.low, winner.high), scale=scale)
 
 
 def _add_doubt(words: str, why: str) -> str:
@@ -113,16 +109,22 @@ def _add_doubt(words: str, why: str) -> str:
 
 def _test(found: Estimate, key: str, name: str, words: str) -> dict[str, Any]:
     answers = found.n.ordinary + found.n.complementary
-    number = _number(key, name, found.value, (found.low, found.high), _add_doubt(words, found.why))
-    return {**number, "level": found.level, "answers": answers}
+    ends, doubted = (found.low, found.high), _add_doubt(words, found.why)
+    return _number(key, name, doubted, found.value, ends, level=found.level, answers=answers)
 
 
 def _number(
-    key: str, name: str, value: float | None, ends: tuple[float | None, float | None], words: str
+    key: str,
+    name: str,
+    words: str,
+    value: float | None = None,
+    ends: tuple[float | None, float | None] = (None, None),
+    **more: object,
 ) -> dict[str, Any]:
+    """Return a number for the page; `more` are additional entries."""
     low, high = (share(end) for end in ends)
-    ends_ = {"low": low, "high": high}
-    return {"key": key, "name": name, "value": share(value), **ends_, "scale": "accuracy", "words": words}
+    number = {"key": key, "name": name, "value": share(value), "low": low, "high": high}
+    return {**number, "scale": "accuracy", "words": words, **more}
 
 
 _MOST_REFUSED = 200
