@@ -24,7 +24,7 @@ from oversight.harness.output import say
 _LOGGER = logging.getLogger(__name__)
 _IN_A_ROW = 16
 """Number of consecutive failures that count as an outage, or 4 · concurrency if that is less."""
-_FIRST, _LONGEST = 1.0, 30.0  # first and longest time between test calls, in seconds
+_FIRST_TEST, _LONGEST = 1.0, 30.0  # first and longest time between test calls, in seconds
 
 
 class CircuitBreaker:
@@ -60,7 +60,7 @@ class CircuitBreaker:
         self._clock, self._sleep = clock, sleep
         self._answered: float | None = None
         self._failures, self._items = 0, set[int]()
-        self._looking, self._interval = False, _FIRST
+        self._looking, self._interval = False, _FIRST_TEST
         self._changed = asyncio.Event()
 
     @property
@@ -96,7 +96,7 @@ class CircuitBreaker:
         self._failures = 0
         if self._items:
             self._items.clear()
-        self.is_on, self._interval = False, _FIRST
+        self.is_on, self._interval = False, _FIRST_TEST
 
     def failed(self, item: int, *, sent: bool) -> None:
         """Record a failed call whose failure is probably unrelated to its item.
