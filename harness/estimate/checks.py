@@ -215,7 +215,7 @@ def deflate_for_clusters(p: float, values: FloatArray, cluster: IntArray | None,
     --------
     >>> values = np.repeat([0.5, -0.5], 100)
     >>> round(deflate_for_clusters(1e-6, values, np.arange(200) // 10, 0.01), 2)
-    0.19
+    0.12
     """
     if cluster is None:
         return p

@@ -819,7 +819,7 @@ class ClusterDesign:
     --------
     >>> alone, ten = (ClusterDesign(size=size, intraclass=0.3, level=0.95) for size in (1, 10))
     >>> alone.count_questions(100, "reach"), ten.count_questions(100, "reach")
-    (100, 472)
+    (100, 459)
     """
 
     size: float
