@@ -287,11 +287,18 @@ GoldOnItem = tuple[int, int, bool, bool]
 option, whether this option is true, and whether the answer is right."""
 
 
-def answers_for(gold: Sequence[GoldOnItem], predictions: PredictionColumns) -> list[GoldAnswer]:
+def answers_for(
+    gold: Sequence[GoldOnItem], predictions: PredictionColumns, clusters: ItemValues | None
+) -> list[GoldAnswer]:
     """Return the gold answers about items for which a model has a prediction."""
     predicted = predictions.option
     return [
-        GoldAnswer(about_truth=about, is_right=right, is_predicted=bool(predicted[place] == option))
+        GoldAnswer(
+            about_truth=about,
+            is_right=right,
+            is_predicted=bool(predicted[place] == option),
+            cluster=None if clusters is None else int(clusters.code[place]),
+        )
         for place, option, about, right in gold
         if predicted[place] >= 0
     ]

@@ -1016,6 +1016,8 @@ class GoldAnswer:
         Whether the answer is right.
     is_predicted
         Whether the question is about the option that the model predicts.
+    cluster
+        Number of the item's cluster; None if items are independent.
 
     Examples
     --------
@@ -1027,14 +1029,16 @@ class GoldAnswer:
     about_truth: bool
     is_right: bool
     is_predicted: bool
+    cluster: int | None = None
 
 
 def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
     """Test that experts err equally often about options that the model predicts and about other options.
 
     The two-sided p-value of Fisher's exact test is computed for questions about true options and for
-    questions about false options; the result is twice the smaller one. If experts err unequally, the
-    correction by gold items is biased: by 7 points if they confirm a quarter of the model's wrong options.
+    questions about false options, and corrected for clusters. The result is twice the smaller one. If experts
+    err unequally, the correction by gold items is biased: by 7 points if they confirm a quarter of the
+    model's wrong options.
 
     Parameters
     ----------
@@ -1043,21 +1047,29 @@ def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
     n_models
         Number of models whose checks share the level.
 
+    Raises
+    ------
+    NotIdentified
+        If the items are in fewer than `FEWEST_EFFECTIVE` effective clusters.
+
     Examples
     --------
     >>> fooled = [GoldAnswer(about_truth=False, is_right=j > 5, is_predicted=j < 12) for j in range(40)]
     >>> gold_errors(fooled).passed
     False
     """
-    name, tests = "gold_errors", []
+    name, tests, alpha = "gold_errors", [], GOLD_ALPHA / n_models
     for truth, what in ((True, "true"), (False, "false")):
-        (wrong, n), (wrong_other, n_other) = (
-            (sum(not a.is_right for a in side), len(side))
-            for own in (True, False)
-            for side in [[a for a in answers if a.about_truth is truth and a.is_predicted is own]]
-        )
+        mine = [a for a in answers if a.about_truth is truth]
+        is_wrong = np.array([not a.is_right for a in mine], np.bool_)
+        is_own = np.array([a.is_predicted for a in mine], np.bool_)
+        n, n_other = int(is_own.sum()), int((~is_own).sum())
         if n and n_other:
+            wrong, wrong_other = int(is_wrong[is_own].sum()), int(is_wrong[~is_own].sum())
             p = odds_p_value(np.array([[wrong, n, wrong_other, n_other]]), tolerated=1.0)
+            value = (is_wrong - is_wrong.mean()) * (is_own - is_own.mean())
+            numbers = [a.cluster for a in mine if a.cluster is not None]
+            p = deflate_for_clusters(p, value, np.array(numbers) if numbers else None, alpha)
             own, other = f"{wrong} of {n}", f"{wrong_other} of {n_other}"
             tests.append((p, f"wrong answers about {what} options: {own} if predicted, {other} if not"))
     if not tests:
@@ -1065,7 +1077,7 @@ def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
         return Check.not_made(name, text + _SUPPOSED)
     p = min(1.0, 2 * min(p for p, _ in tests))
     text = "; ".join(told for _, told in tests)
-    return Check.of_test(name, None, p, GOLD_ALPHA / n_models, text, _SUPPOSED)
+    return Check.of_test(name, None, p, alpha, text, _SUPPOSED)
 
 
 def readability(predictions: PredictionColumns, labels: LabelColumns, alpha: float) -> Check:

@@ -831,6 +831,10 @@ class ClusterDesign:
         """Number of clustered items that count as one independent item: 1 + (M − 1)R."""
         return 1 + (self.size - 1) * self.intraclass
 
+    def __post_init__(self) -> None:
+        check_least("cluster_size", self.size, 1)
+        check_unit("intraclass", self.intraclass)
+
     def widen(self, questions: float, how: str) -> float:
         """Return the factor by which a half-width grows because the clusters' variance is estimated.
 
@@ -842,6 +846,21 @@ class ClusterDesign:
         df = questions / self.size - 1
         student = float(stdtrit(df, (1 + self.level) / 2)) / z_value(self.level)
         return student * math.sqrt(float(chdtri(df, 1 - REACHED)) / df) if how == "reach" else student
+
+    def count_independent(self, questions: int) -> int:
+        """Return the number of independent items that count as much as this number of questions, at least 1.
+
+        Raises
+        ------
+        EstimateError
+            If the questions are in fewer than `FEWEST_EFFECTIVE` clusters.
+        """
+        if self.size > 1 and questions < FEWEST_EFFECTIVE * self.size:
+            raise EstimateError(
+                f"{questions} questions in clusters of {self.size:g} are {questions / self.size:.1f} "
+                f"clusters, but an interval needs at least {FEWEST_EFFECTIVE:g}"
+            )
+        return max(1, round(questions / self.effect))
 
     def count_questions(self, independent: float, how: str) -> int:
         """Return the number of questions with the half-width of `independent` questions without clusters.
@@ -904,25 +923,18 @@ def plan(
     >>> {row.protocol: round(row.half_width, 3) for row in prices.accuracy}
     {'uniform, complementary only': 0.088, 'uniform': 0.06, 'targeted': 0.059}
     """
-    check_least("cluster_size", cluster_size, 1)
-    check_unit("intraclass", intraclass)
     check_level(level)
     if not (is_number(power) and 0 < power < 1):
         raise EstimateError(f"power must lie in (0, 1), is {power!r}")
     check_sought(half_width, questions)
     check_count("options", options)
-    if questions is not None and cluster_size > 1 and questions < FEWEST_EFFECTIVE * cluster_size:
-        raise EstimateError(
-            f"{questions} questions in clusters of {cluster_size:g} are {questions / cluster_size:.1f} "
-            f"clusters, but an interval needs at least {FEWEST_EFFECTIVE:g}"
-        )
     aim = PlannedTest(level=level, power=power)
     clusters = ClusterDesign(size=cluster_size, intraclass=intraclass, level=level)
     rates = {"sensitivity": sensitivity, "specificity": specificity}
     single = accuracy_variances(options, accuracy, models=models, **rates)
     pair = difference_variances(options, accuracy, **rates)
     free = accuracy_variances(options, accuracy, models=models) | difference_variances(options, accuracy)
-    asked = None if questions is None else max(1, round(questions / clusters.effect))
+    asked = None if questions is None else clusters.count_independent(questions)
     width = 0.03 if half_width is None else half_width
     accurate, different = list[SamplePlan](), list[SamplePlan]()
     population = stand_in(options, (accuracy,) * models)
