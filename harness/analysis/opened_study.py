@@ -565,7 +565,7 @@ class OpenStudy:
         """Source code of each winning workflow, except start workflows → id of its search."""
         searches, found = self.store.searches, dict[str, str]()
         for search in searches.read_progress():
-            # the start workflow comes first; the study would use it without a search, too
+            # the start workflow comes first; the study would also use it without a search
             for other in searches.read_candidates(search.id)[1:] if search.winner else ():
                 if other.id == search.winner:
                     found[other.program.source] = search.id
