@@ -274,11 +274,18 @@ GoldOnItem = tuple[int, int, bool, bool]
 option, whether this option is true, and whether the answer is right."""
 
 
-def answers_for(gold: Sequence[GoldOnItem], predictions: PredictionColumns) -> list[GoldAnswer]:
+def answers_for(
+    gold: Sequence[GoldOnItem], predictions: PredictionColumns, clusters: ItemValues | None
+) -> list[GoldAnswer]:
     """Return the gold answers about items for which a model has a prediction."""
     predicted = predictions.option
     return [
-        GoldAnswer(about_truth=about, is_right=right, is_predicted=bool(predicted[place] == option))
+        GoldAnswer(
+            about_truth=about,
+            is_right=right,
+            is_predicted=bool(predicted[place] == option),
+            cluster=None if clusters is None else int(clusters.code[place]),
+        )
         for place, option, about, right in gold
         if predicted[place] >= 0
     ]
@@ -541,7 +548,7 @@ class OpenStudy:
         """Source code of each winning workflow, except start workflows → id of its search."""
         searches, found = self.store.searches, dict[str, str]()
         for search in searches.read_progress():
-            # the start workflow comes first; its use does not depend on the search
+            # the start workflow comes first; the study would also use it without a search
             for other in searches.read_candidates(search.id)[1:] if search.winner else ():
                 if other.id == search.winner:
                     found[other.program.source] = search.id

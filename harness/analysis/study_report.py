@@ -291,7 +291,11 @@ def _check_gold(predictions: PredictionColumns, evidence: StudyEvidence) -> tupl
     """Check whether experts err more often on options that the model predicts; empty without gold answers."""
     if evidence.gold is None:
         return ()
-    return (gold_errors(answers_for(evidence.gold, predictions), len(evidence.labels.models)),)
+    answers = answers_for(evidence.gold, predictions, evidence.labels.cluster)
+    try:
+        return (gold_errors(answers, len(evidence.labels.models)),)
+    except NotIdentified as error:
+        return (Check.not_made("gold_errors", str(error)),)
 
 
 def _doubt_correction(estimates: Estimates, gold: tuple[Check, ...]) -> Estimates:

@@ -7,13 +7,17 @@ prediction must have been asked about as often as its propensities say.
 **Experts.** No expert should say yes much more rarely or more often than others, or make the same errors as a
 model. Experts judge different classes, and a model may be far better on one class than on another. So an
 expert fails only if the odds of a yes are more than `TOLERATED` times those of other experts on similar
-questions, beyond chance. Experts of the same class are asked at random, so the tolerance for them is
-`TOLERATED_ALIKE`.
+questions, beyond chance and beyond how often models predict the options. Experts of the same class are asked
+at random, so the tolerance for them is `TOLERATED_ALIKE`.
 
-All tests of all models of a study are one family: if every assumption holds, a test fails in at most 5 % of
-studies (`split_levels`). No test can prove the assumptions; experts who err equally often in both directions
-pass all of them. Some checks are voiding: if such a check fails, the data contradict an assumption that the
-estimate needs, and its interval does not hold.
+**Clusters.** Options are drawn independently for every item, so tests of the draw are valid for clustered
+items. Tests that depend on the truth are corrected (`deflate_for_clusters`).
+
+All tests of all models of a study are one family. If every assumption holds, no model is worse than guessing
+and experts' true odds are within these factors, a test fails in at most 5 % of studies (`split_levels`).
+No test can prove the assumptions; experts who err equally often in both directions pass all of them. Some
+checks are voiding: if such a check fails, the data contradict an assumption that the estimate needs, and its
+interval does not hold.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from statistics import variance
 from types import MappingProxyType
 
 import numpy as np
-from scipy.special import bdtr, ndtr
+from scipy.special import bdtr, ndtr, ndtri
 
 from oversight.harness.arrays import UNKNOWN, AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.columns import (
@@ -43,10 +47,20 @@ from oversight.harness.columns import (
     mark,
 )
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.core import binomial_at_least, chi2_tail, sign_p_value, two_sided, z_of_sum
+from oversight.harness.estimate.core import (
+    FEWEST_EFFECTIVE,
+    binomial_at_least,
+    check_clusters,
+    chi2_tail,
+    effective_clusters,
+    sign_p_value,
+    two_sided,
+    z_of_sum,
+)
 from oversight.harness.estimate.decoding import UNIFORM_CHECKS
 from oversight.harness.estimate.estimators import information, inside, make_point
 from oversight.harness.estimate.evidence import estimate_by_design, find_hidden, find_unequal
+from oversight.harness.estimate.intervals import effective_size
 from oversight.harness.estimate.routed_sample import read_item_answers, vote_posterior
 from oversight.harness.estimate.tallies import (
     Strata,
@@ -174,6 +188,42 @@ def split_levels(names: Collection[str], n_models: int) -> FamilyLevels:
     """
     study, model = (max(1, sum(name in names for name in group)) for group in (OF_STUDY, OF_MODEL))
     return FamilyLevels(of_study=_STUDY_ALPHA / study, of_model=_MODEL_ALPHA / (model * n_models))
+
+
+def deflate_for_clusters(p: float, values: FloatArray, cluster: IntArray | None, alpha: float) -> float:
+    """Return the p-value of a test that took clustered items as independent, corrected for the clusters.
+
+    The normal quantile of `p` is multiplied by √(n_eff/n) (`effective_size`). Tests of the draw need no
+    correction, because options are drawn independently for every item.
+
+    Parameters
+    ----------
+    p
+        Uncorrected p-value.
+    values, cluster
+        Shape (n,): contributions of the items to the test statistic, and cluster number of each item; `p` is
+        returned unchanged if `cluster` is None.
+    alpha
+        Level of the test.
+
+    Raises
+    ------
+    NotIdentified
+        If there are fewer than `FEWEST_EFFECTIVE` effective clusters.
+
+    Examples
+    --------
+    >>> values = np.repeat([0.5, -0.5], 100)
+    >>> round(deflate_for_clusters(1e-6, values, np.arange(200) // 10, 0.01), 2)
+    0.12
+    """
+    if cluster is None:
+        return p
+    code = np.unique(cluster, return_inverse=True)[1]
+    check_clusters(code)
+    largest = float(np.abs(values).max(initial=_NEAR))
+    share = effective_size(values / largest, code, 1 - alpha) / len(values)
+    return 2 * float(ndtr(float(ndtri(max(p, 1e-300) / 2)) * math.sqrt(min(1.0, share))))
 
 
 _EQUAL = 1e-6
@@ -520,6 +570,27 @@ class ModelVotes:
         """Return, for each label in `rows`, whether its answer is yes."""
         return np.asarray(self.labels.kind[rows] == YES)
 
+    def clusters(self, rows: IntArray) -> IntArray | None:
+        """Return the cluster number of each label in `rows`; None if items are independent."""
+        values = self.labels.cluster
+        return None if values is None else values.code[self.labels.item[rows]]
+
+    def base_odds(self) -> FloatArray:
+        """Return the odds with which the models predict the option of each label, shape (L,).
+
+        They are computed over all items with the same number of options. One prediction of every option is
+        added, so that the odds are finite.
+        """
+        k, option = self.labels.questions.n_options, self.labels.option
+        number = self.labels.n_options
+        odds = np.ones(k.size)
+        for size in np.unique(k).tolist():
+            items = self.labels.places[(number == size) & self.all_ran[self.labels.places]]
+            votes = np.array([self.count_votes(items, np.full(items.size, o)).sum() for o in range(size)]) + 1
+            mine = k == size
+            odds[mine] = (votes / (votes.sum() - votes))[option[mine]]
+        return odds
+
     @property
     def is_alike(self) -> bool:
         """Whether all usable answers are yes, or all are no."""
@@ -534,7 +605,8 @@ def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
     the item's options, whatever the models predict. If questions are about predicted options, a yes has at
     least probability 1/K, unless models are worse than guessing. The number of yes answers is a sum of
     independent outcomes, whose tails are at most those of the binomial with the mean probability (Hoeffding
-    1956). The p-value is twice the smaller tail.
+    1956). The p-value is twice the smaller tail. The lower tail is corrected for clusters; the upper tail
+    depends only on the draw.
 
     The test cannot detect experts who always say yes if every question was asked with certainty (with one
     model, or if items are asked about until they are resolved): perfect models would give the same answers.
@@ -546,13 +618,17 @@ def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
     yes = int(np.count_nonzero(votes.is_yes(rows)))
     least = float((1 / labels.questions.n_options[rows]).mean())
     most = _greatest_propensity(labels.take(rows))
-    p_low = float(bdtr(yes, n, least)) if yes <= n * least - 1 else 1.0
+    p_low = 1.0
+    if yes <= n * least - 1:
+        p_low = float(bdtr(yes, n, least))
+        is_yes = votes.is_yes(rows).astype(np.float64)
+        p_low = deflate_for_clusters(p_low, is_yes, votes.clusters(rows), alpha)
     p_high = binomial_at_least(yes, n, most) if yes >= n * most + 1 else 1.0
     p = min(1.0, 2 * min(p_low, p_high))
     text = f"{yes} yes among {n} answers, expected {n * least:.1f} if models guess, at most {n * most:.1f}"
     odd = "; experts say yes to false options"
     if yes < n * least:
-        odd = "; experts miss the truth, or every model is worse than guesses"
+        odd = "; experts miss the truth, or models are worse than guesses"
     return Check.of_test(name, yes / n, p, alpha, text, odd)
 
 
@@ -593,6 +669,8 @@ def agreement(votes: ModelVotes, alpha: float) -> Check:
     seen, implied = float(v @ yes), _implied(votes, rows, v)
     z = z_of_sum(seen, LEAST_SLOPE * max(0.0, implied), variance)
     p = float(ndtr(z))
+    if z < 0:
+        p = deflate_for_clusters(p, v * spread, votes.clusters(rows), alpha)
     more, fewer = (float(yes[side].mean()) if side.any() else math.nan for side in (v > 0, v <= 0))
     text = f"yes to {more:.0%} of the options that more models predict, and to {fewer:.0%} of the others"
     odd = "; answers are unrelated to the models' agreement, so they may belong to other items or options"
@@ -697,13 +775,27 @@ _NAME = "yes_rate_by_expert"
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Number of answers `n` and of yes answers `yes` per combination of question kind, option and expert."""
+    """Answers by combination (cell) of question kind, option and expert.
+
+    Attributes
+    ----------
+    kind, option, expert, n, yes, odds
+        Shape (cells,): the combination, its number of answers and of yes answers, and the odds with which the
+        models predict the option.
+    cell, said, cluster
+        Shape (answers,): cell of every answer, whether the answer is yes, and its cluster; `cluster` is None
+        if items are independent.
+    """
 
     kind: IntArray
     option: IntArray
     expert: IntArray
     n: IntArray
     yes: IntArray
+    odds: FloatArray
+    cell: IntArray
+    said: BoolArray
+    cluster: IntArray | None
 
 
 def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
@@ -713,17 +805,23 @@ def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
     the propensity, the third that contains the share of models that predict the option, and whether the
     question is the first about its item. The test of an expert is exact, given the number of yes answers of
     all experts (`odds_p_value`). It tolerates odds of yes that differ by a factor of up to `TOLERATED`, or
-    `TOLERATED_ALIKE` among experts asked about the same option. The smallest p-value is multiplied by the
-    number of tests (Bonferroni).
+    `TOLERATED_ALIKE` among experts asked about the same option. If models predict an option more often than
+    others, it is probably true more often, so odds that differ by `TOLERATED` times as much as those of the
+    predictions are tolerated too. The test is corrected for clusters. The smallest p-value is multiplied by
+    the number of tests (Bonferroni).
     """
     labels = votes.labels
     rows = np.flatnonzero(labels.kind != ABSTAINED)
     names, who = _name_experts(labels, rows)
     cells = _count_cells(votes, rows, who)
-    separate = _judge_few_options(cells, len(names))
-    found = [test for expert in range(len(names)) for test in _test_expert(cells, expert, separate=separate)]
+    separate, level = _judge_few_options(cells, len(names)), alpha / (2 * max(1, len(names)))
+    found = [
+        test for expert in range(len(names)) for test in _test_expert(cells, expert, level, separate=separate)
+    ]
     if not found:
-        return Check.not_made(_NAME, f"fewer than two experts with {_LEAST} answers to questions of one kind")
+        clusters = "" if cells.cluster is None else f", from {FEWEST_EFFECTIVE:g} clusters of equal size"
+        why = f"fewer than two experts with {_LEAST} answers to questions of one kind{clusters}"
+        return Check.not_made(_NAME, why)
     p, expert, yes, n, others = min(found)
     p = min(1.0, p * len(found))
     text = f"furthest off: {names[expert]}, {yes} yes of {n} answers where others say yes to {others:.0%}"
@@ -756,10 +854,21 @@ def _count_cells(votes: ModelVotes, rows: IntArray, who: IntArray) -> _Cells:
     kind = ((asked.n_options[rows] * 4 + quarter) * 4 + third) * 2 + votes.is_first[rows]
     option = labels.option[rows]
     sizes = int(option.max(initial=0)) + 1, int(who.max(initial=0)) + 1
-    code, which = np.unique((kind * sizes[0] + option) * sizes[1] + who, return_inverse=True)
+    codes = (kind * sizes[0] + option) * sizes[1] + who
+    code, first, which = np.unique(codes, return_index=True, return_inverse=True)
     of_option, expert = np.divmod(code, sizes[1])
-    n, yes = np.bincount(which), np.bincount(which[labels.kind[rows] == YES], minlength=code.size)
-    return _Cells(kind=of_option // sizes[0], option=of_option % sizes[0], expert=expert, n=n, yes=yes)
+    said = votes.is_yes(rows)
+    return _Cells(
+        kind=of_option // sizes[0],
+        option=of_option % sizes[0],
+        expert=expert,
+        n=np.bincount(which),
+        yes=np.bincount(which[said], minlength=code.size),
+        odds=votes.base_odds()[rows[first]],
+        cell=which.astype(np.int64),
+        said=said,
+        cluster=votes.clusters(rows),
+    )
 
 
 def _judge_few_options(cells: _Cells, n_experts: int) -> bool:
@@ -768,10 +877,13 @@ def _judge_few_options(cells: _Cells, n_experts: int) -> bool:
     return bool(pairs <= n_experts * np.unique(cells.option).size / 2)
 
 
-def _test_expert(cells: _Cells, expert: int, *, separate: bool) -> list[tuple[float, int, int, int, float]]:
+def _test_expert(
+    cells: _Cells, expert: int, alpha: float, *, separate: bool
+) -> list[tuple[float, int, int, int, float]]:
     """Return, per test: p-value, expert, number of yes, number of answers, and other experts' share of yes.
 
-    `separate` adds a test against only those experts who answered about the same options.
+    `separate` adds a test against only those experts who answered about the same options. `alpha` is the
+    level of each test.
     """
     mine, found = cells.expert == expert, []
     by_kind = [cells.kind == kind for kind in np.unique(cells.kind[mine]).tolist()]
@@ -780,26 +892,64 @@ def _test_expert(cells: _Cells, expert: int, *, separate: bool) -> list[tuple[fl
         options = np.unique(cells.option[mine]).tolist()
         tests.append(([k & (cells.option == o) for k in by_kind for o in options], TOLERATED_ALIKE))
     for groups, tolerated in tests:
+        pairs = [(group & mine, group & ~mine) for group in groups]
+        pairs = [(own, rest) for own, rest in pairs if cells.n[own].sum() and cells.n[rest].sum() >= _LEAST]
         table = np.array(
-            [
-                [values[group & side].sum() for side in (mine, ~mine) for values in (cells.yes, cells.n)]
-                for group in groups
-            ]
-        )
-        table = table[(table[:, 1] > 0) & (table[:, 3] >= _LEAST)]
-        if table[:, 1].sum() >= _LEAST:
-            yes, n, *_ = table.sum(axis=0).tolist()
-            others = float(table[:, 1] @ (table[:, 2] / table[:, 3])) / n
-            found.append((odds_p_value(table, tolerated), expert, yes, n, others))
+            [[values[side].sum() for side in pair for values in (cells.yes, cells.n)] for pair in pairs]
+        ).reshape(-1, 4)
+        if table[:, 1].sum() < _LEAST or not _has_clusters(cells, pairs):
+            continue
+        yes, n, *_ = table.sum(axis=0).tolist()
+        others = float(table[:, 1] @ (table[:, 2] / table[:, 3])) / n
+        p = odds_p_value(table, tolerated, [_base_ratio(cells, *pair) for pair in pairs])
+        found.append((_deflate(p, cells, pairs, alpha), expert, yes, n, others))
     return found
 
 
-def odds_p_value(table: IntArray, tolerated: float) -> float:
+_Pairs = Sequence[tuple[BoolArray, BoolArray]]
+"""Per kind of question: the cells of the tested expert, and those of the other experts."""
+
+
+def _base_ratio(cells: _Cells, own: BoolArray, rest: BoolArray) -> float:
+    """Return the ratio of the odds with which models predict the options of an expert and of the others."""
+    share = cells.odds / (1 + cells.odds)
+    mine, others = (float(np.average(share[side], weights=cells.n[side])) for side in (own, rest))
+    return mine / (1 - mine) / (others / (1 - others))
+
+
+def _has_clusters(cells: _Cells, pairs: _Pairs) -> bool:
+    """Whether the answers of the expert, and those of the others, come from enough clusters for a test."""
+    if cells.cluster is None:
+        return True
+    sides = (np.logical_or.reduce(side)[cells.cell] for side in zip(*pairs, strict=True))
+    return all(effective_clusters(cells.cluster[side]) >= FEWEST_EFFECTIVE for side in sides)
+
+
+def _deflate(p: float, cells: _Cells, pairs: _Pairs, alpha: float) -> float:
+    """Return the p-value of one expert, corrected for clusters.
+
+    An answer contributes its difference from the share of yes on its side, with opposite signs on the two
+    sides.
+    """
+    if cells.cluster is None:
+        return p
+    value, used = np.zeros(cells.said.size), np.zeros(cells.said.size, np.bool_)
+    for pair in pairs:
+        sizes = [float(cells.n[side].sum()) for side in pair]
+        for side, weight in zip(pair, (sizes[1], -sizes[0]), strict=True):
+            rows = side[cells.cell]
+            value[rows] = weight / sum(sizes) * (cells.said[rows] - cells.said[rows].mean())
+            used |= rows
+    return deflate_for_clusters(p, value[used], cells.cluster[used], alpha)
+
+
+def odds_p_value(table: IntArray, tolerated: float, expected: Sequence[float] = ()) -> float:
     """Return the exact p-value of "the odds of two groups differ by a factor of at most `tolerated`".
 
     Given the total number of yes answers in a stratum, the first group's number has Fisher's noncentral
     hypergeometric distribution. The distribution of its sum over strata is the convolution. The p-value is
-    twice the smaller of the lower tail at the odds ratio 1/`tolerated` and the upper tail at `tolerated`.
+    twice the smaller of the lower tail at the odds ratio 1/`tolerated` and the upper tail at `tolerated`. An
+    expected odds ratio moves one of these limits away from 1, by its factor.
 
     Parameters
     ----------
@@ -808,6 +958,8 @@ def odds_p_value(table: IntArray, tolerated: float) -> float:
     tolerated
         Odds ratio, at least 1. If it is 1, the p-value for a single stratum is twice a tail of Fisher's exact
         test.
+    expected
+        Odds ratio expected in every stratum, above 0; empty for 1.
 
     Examples
     --------
@@ -819,8 +971,10 @@ def odds_p_value(table: IntArray, tolerated: float) -> float:
     low, high = np.maximum(0, total - others), np.minimum(n, total)
     rows = list(zip(*(side.tolist() for side in (low, high, n, others, total)), strict=True))
     place, size = int((yes - low).sum()), 1 + int((high - low).sum())
+    ratio = np.ones(len(rows)) if not len(expected) else np.asarray(expected)
     few, many = (
-        _convolve([_noncentral(*row, odds=odds) for row in rows], size) for odds in (1 / tolerated, tolerated)
+        _convolve([_noncentral(*row, odds=r) for row, r in zip(rows, odds.tolist(), strict=True)], size)
+        for odds in (np.minimum(1, ratio) / tolerated, np.maximum(1, ratio) * tolerated)
     )
     return min(1.0, 2 * float(min(few[: place + 1].sum(), many[place:].sum())))
 
@@ -862,6 +1016,8 @@ class GoldAnswer:
         Whether the answer is right.
     is_predicted
         Whether the question is about the option that the model predicts.
+    cluster
+        Number of the item's cluster; None if items are independent.
 
     Examples
     --------
@@ -873,14 +1029,16 @@ class GoldAnswer:
     about_truth: bool
     is_right: bool
     is_predicted: bool
+    cluster: int | None = None
 
 
 def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
     """Test that experts err equally often about options that the model predicts and about other options.
 
     The two-sided p-value of Fisher's exact test is computed for questions about true options and for
-    questions about false options; the result is twice the smaller one. If experts err unequally, the
-    correction by gold items is biased: by 7 points if they confirm a quarter of the model's wrong options.
+    questions about false options, and corrected for clusters. The result is twice the smaller one. If experts
+    err unequally, the correction by gold items is biased: by 7 points if they confirm a quarter of the
+    model's wrong options.
 
     Parameters
     ----------
@@ -889,21 +1047,29 @@ def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
     n_models
         Number of models whose checks share the level.
 
+    Raises
+    ------
+    NotIdentified
+        If the items are in fewer than `FEWEST_EFFECTIVE` effective clusters.
+
     Examples
     --------
     >>> fooled = [GoldAnswer(about_truth=False, is_right=j > 5, is_predicted=j < 12) for j in range(40)]
     >>> gold_errors(fooled).passed
     False
     """
-    name, tests = "gold_errors", []
+    name, tests, alpha = "gold_errors", [], GOLD_ALPHA / n_models
     for truth, what in ((True, "true"), (False, "false")):
-        (wrong, n), (wrong_other, n_other) = (
-            (sum(not a.is_right for a in side), len(side))
-            for own in (True, False)
-            for side in [[a for a in answers if a.about_truth is truth and a.is_predicted is own]]
-        )
+        mine = [a for a in answers if a.about_truth is truth]
+        is_wrong = np.array([not a.is_right for a in mine], np.bool_)
+        is_own = np.array([a.is_predicted for a in mine], np.bool_)
+        n, n_other = int(is_own.sum()), int((~is_own).sum())
         if n and n_other:
+            wrong, wrong_other = int(is_wrong[is_own].sum()), int(is_wrong[~is_own].sum())
             p = odds_p_value(np.array([[wrong, n, wrong_other, n_other]]), tolerated=1.0)
+            value = (is_wrong - is_wrong.mean()) * (is_own - is_own.mean())
+            numbers = [a.cluster for a in mine if a.cluster is not None]
+            p = deflate_for_clusters(p, value, np.array(numbers) if numbers else None, alpha)
             own, other = f"{wrong} of {n}", f"{wrong_other} of {n_other}"
             tests.append((p, f"wrong answers about {what} options: {own} if predicted, {other} if not"))
     if not tests:
@@ -911,7 +1077,7 @@ def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
         return Check.not_made(name, text + _SUPPOSED)
     p = min(1.0, 2 * min(p for p, _ in tests))
     text = "; ".join(told for _, told in tests)
-    return Check.of_test(name, None, p, GOLD_ALPHA / n_models, text, _SUPPOSED)
+    return Check.of_test(name, None, p, alpha, text, _SUPPOSED)
 
 
 def readability(predictions: PredictionColumns, labels: LabelColumns, alpha: float) -> Check:
@@ -931,7 +1097,10 @@ def readability(predictions: PredictionColumns, labels: LabelColumns, alpha: flo
     share = sum(bad) / sum(n)
     z = z_of_sum(bad[1] / n[1] - bad[0] / n[0], 0.0, share * (1 - share) * (1 / n[0] + 1 / n[1]))
     text = f"unreadable: {bad[1]} of {n[1]} predictions with labels, {bad[0]} of {n[0]} without"
-    return Check.of_test(name, z, two_sided(z), alpha, text)
+    ran = predictions.ran
+    value = (predictions.is_unreadable[ran] - share) * (inside[ran] - n[1] / sum(n))
+    cluster = None if labels.cluster is None else labels.cluster.code[ran]
+    return Check.of_test(name, z, deflate_for_clusters(two_sided(z), value, cluster, alpha), alpha, text)
 
 
 def resolution(predictions: PredictionColumns, labels: LabelColumns) -> Check:

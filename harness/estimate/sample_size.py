@@ -27,6 +27,11 @@ number of questions, because exact intervals vary between neighbouring numbers. 
 tests have mean ζ and standard deviation σ, the power is Φ((ζ √(n/n₀) − z)/σ). To allow for a finite number R
 of simulated studies, q is the quantile at 0.8 + √(0.8 · 0.2/R), one standard error above 80 %, and σ is
 enlarged by σ/√(2R).
+
+**Clusters.** M items of a cluster with the intraclass correlation R count as M/(1 + (M − 1)R) independent
+items. The variance is estimated from the clusters, with about ν = clusters − 1 degrees of freedom. So every
+half-width is multiplied by t_ν/z, and the half-width of 80 % of studies also by √(q_ν/ν), where q_ν is the
+80 % quantile of χ² with ν degrees of freedom (`ClusterDesign`).
 """
 
 from __future__ import annotations
@@ -38,11 +43,12 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import gammaln, ndtri, xlogy
+from scipy.special import chdtri, gammaln, ndtri, stdtrit, xlogy
 
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate.core import (
+    FEWEST_EFFECTIVE,
     BinomialSample,
     blaker,
     check_count,
@@ -50,6 +56,7 @@ from oversight.harness.estimate.core import (
     check_level,
     check_options,
     check_unit,
+    find_edge,
     is_number,
     z_value,
 )
@@ -797,6 +804,75 @@ class QuestionPlan(Displayable):
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterDesign:
+    """Clusters of a planned study.
+
+    Attributes
+    ----------
+    size, intraclass
+        Number M of items per cluster, at least 1, and their intraclass correlation R in [0, 1].
+    level
+        Confidence level of intervals.
+
+    Examples
+    --------
+    >>> alone, ten = (ClusterDesign(size=size, intraclass=0.3, level=0.95) for size in (1, 10))
+    >>> alone.count_questions(100, "reach"), ten.count_questions(100, "reach")
+    (100, 459)
+    """
+
+    size: float
+    intraclass: float
+    level: float
+
+    @property
+    def effect(self) -> float:
+        """Number of clustered items that count as one independent item: 1 + (M − 1)R."""
+        return 1 + (self.size - 1) * self.intraclass
+
+    def __post_init__(self) -> None:
+        check_least("cluster_size", self.size, 1)
+        check_unit("intraclass", self.intraclass)
+
+    def widen(self, questions: float, how: str) -> float:
+        """Return the factor by which a half-width grows because the clusters' variance is estimated.
+
+        `how` is ``"reach"`` for the half-width that a share `REACHED` of studies does not exceed, and
+        ``"expect"`` for the mean half-width.
+        """
+        if self.size == 1:
+            return 1.0
+        df = questions / self.size - 1
+        student = float(stdtrit(df, (1 + self.level) / 2)) / z_value(self.level)
+        return student * math.sqrt(float(chdtri(df, 1 - REACHED)) / df) if how == "reach" else student
+
+    def count_independent(self, questions: int) -> int:
+        """Return the number of independent items that count as much as this number of questions, at least 1.
+
+        Raises
+        ------
+        EstimateError
+            If the questions are in fewer than `FEWEST_EFFECTIVE` clusters.
+        """
+        if self.size > 1 and questions < FEWEST_EFFECTIVE * self.size:
+            raise EstimateError(
+                f"{questions} questions in clusters of {self.size:g} are {questions / self.size:.1f} "
+                f"clusters, but an interval needs at least {FEWEST_EFFECTIVE:g}"
+            )
+        return max(1, round(questions / self.effect))
+
+    def count_questions(self, independent: float, how: str) -> int:
+        """Return the number of questions with the half-width of `independent` questions without clusters.
+
+        It is at least the number that an interval needs, in `FEWEST_EFFECTIVE` clusters.
+        """
+        least = max(independent * self.effect, FEWEST_EFFECTIVE * self.size * (self.size > 1))
+        most = least * self.widen(least, how) ** 2
+        found = find_edge(lambda n: n >= least * self.widen(n, how) ** 2, most, least)
+        return math.ceil(found - 1e-9)
+
+
 def plan(
     options: int,
     accuracy: float = 0.7,
@@ -828,19 +904,18 @@ def plan(
     sensitivity, specificity
         Experts' P(yes | the option is true) and P(no | the option is false).
     cluster_size, intraclass
-        Number M of items per cluster, and their intraclass correlation R: M items of a cluster count as
-        M/(1 + (M − 1)R) independent items.
+        Number M of items per cluster, and their intraclass correlation R (see the module).
 
     Notes
     -----
     Studies are simulated on a population (`synthesise_population`) whose experts never err and whose items
-    are independent. Experts' errors and clusters enter only as factors on the variance.
+    are independent. Experts' errors and clusters enter only as factors on variances and half-widths.
 
     Raises
     ------
     EstimateError
-        If an argument is out of range, or `sensitivity` + `specificity` ≤ 1, because the answers then carry
-        no information.
+        If an argument is out of range, `questions` are in fewer than 4 clusters, or `sensitivity` +
+        `specificity` ≤ 1, because the answers then carry no information.
 
     Examples
     --------
@@ -848,20 +923,18 @@ def plan(
     >>> {row.protocol: round(row.half_width, 3) for row in prices.accuracy}
     {'uniform, complementary only': 0.088, 'uniform': 0.06, 'targeted': 0.059}
     """
-    check_least("cluster_size", cluster_size, 1)
-    check_unit("intraclass", intraclass)
     check_level(level)
     if not (is_number(power) and 0 < power < 1):
         raise EstimateError(f"power must lie in (0, 1), is {power!r}")
     check_sought(half_width, questions)
     check_count("options", options)
     aim = PlannedTest(level=level, power=power)
-    effect = 1 + (cluster_size - 1) * intraclass
+    clusters = ClusterDesign(size=cluster_size, intraclass=intraclass, level=level)
     rates = {"sensitivity": sensitivity, "specificity": specificity}
     single = accuracy_variances(options, accuracy, models=models, **rates)
     pair = difference_variances(options, accuracy, **rates)
     free = accuracy_variances(options, accuracy, models=models) | difference_variances(options, accuracy)
-    asked = None if questions is None else max(1, round(questions / effect))
+    asked = None if questions is None else clusters.count_independent(questions)
     width = 0.03 if half_width is None else half_width
     accurate, different = list[SamplePlan](), list[SamplePlan]()
     population = stand_in(options, (accuracy,) * models)
@@ -871,16 +944,22 @@ def plan(
         if name in pair:
             needed = asked or protocol.plan_test(options, accuracy, aim, width)
             off = width if asked is None else protocol.plan_difference(options, accuracy, aim, asked)
+            how = "expect"
         else:
             needed, kept = protocol.promise_width(
                 population, accuracy, level, half_width=width, questions=asked
             )
             off = width if asked is None else kept.reach(needed)
-            expected = kept.expect(needed)
+            how = "reach"
+        spent = questions or clusters.count_questions(needed, how)
+        if asked is not None:
+            off = min(1.0, off * clusters.widen(spent, how))
+        if how == "reach":
+            expected = kept.expect(spent / clusters.effect) * clusters.widen(spent, "expect")
         row = SamplePlan(
             protocol=name,
             variance=variance,
-            questions=math.ceil(needed * effect - 1e-9),
+            questions=spent,
             half_width=off,
             saving=1.0,
             half_width_expected=expected,

@@ -42,7 +42,7 @@ class AnnotatorDuel:
     Attributes
     ----------
     items
-        Number of items that the model, the annotator and at least one other annotator labelled.
+        Number of items that the annotator and at least one other annotator labelled.
     model
         Share of these items on which the model agrees with the other annotators at least as much as this
         annotator agrees with them; None without items.
@@ -109,7 +109,7 @@ def assess_alternative(
     panel
         Panel with independent items; items in clusters are refused, because the t-test assumes independence.
     predicted
-        Shape (N,): the model's label; −1 if none exists, and the item is then left out.
+        Shape (N,): the model's label; −1 if its answer is unreadable, which agrees with no annotator.
     epsilon
         ε in [0, 1): disadvantage against an annotator that is accepted because the model costs less.
     false_discovery
@@ -167,7 +167,7 @@ def _duel(name: str, j: int, grid: IntArray, predicted: IntArray, epsilon: float
     """Compare the model with annotator j."""
     others = np.delete(grid, j, axis=1)
     rated = others != NO_LABEL
-    rows = np.flatnonzero((grid[:, j] != NO_LABEL) & rated.any(axis=1) & (predicted >= 0))
+    rows = np.flatnonzero((grid[:, j] != NO_LABEL) & rated.any(axis=1))
     model = _agreement(predicted[rows], others[rows])
     human = _agreement(grid[rows, j], others[rows])
     wins, losses = (model >= human).astype(float), (human >= model).astype(float)
@@ -183,7 +183,7 @@ def _duel(name: str, j: int, grid: IntArray, predicted: IntArray, epsilon: float
 
 
 def _agreement(label: IntArray, others: IntArray) -> FloatArray:
-    """Return the share of the other annotators' labels that equal `label`, per item."""
+    """Return the share of the other annotators' labels that equal `label`, per item; 0 if unreadable."""
     rated = others != NO_LABEL
     same = (others == label[:, None]) & rated
     found: FloatArray = same.sum(axis=1) / rated.sum(axis=1)

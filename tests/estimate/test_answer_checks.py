@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from benchmarks._coverage_checks import CheckDesign, check_study, count_failed
+from oversight.harness import EstimateError
 from oversight.harness.estimate import Check, GoldAnswer, accuracy, decode, gold_errors, run_checks
 from oversight.harness.types import Answer, Item, Labels, Prediction, Question, Verdict
 from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
@@ -134,6 +136,14 @@ def test_errors_on_gold_that_follow_the_model_fail() -> None:
     nothing = gold_errors([GoldAnswer(about_truth=True, is_right=True, is_predicted=True)])
     assert nothing.state == "not made"
     assert "whatever the model predicts" in nothing.message
+
+
+def test_errors_on_gold_count_once_per_cluster() -> None:
+    """All 15 errors are about one patient of 12."""
+    answers = [replace(a, cluster=j // 15 if a.is_predicted else j // 10) for j, a in enumerate(gold(15, 0))]
+    assert gold_errors(answers).passed
+    with pytest.raises(EstimateError, match="clusters of equal size"):
+        gold_errors([replace(a, cluster=j % 3) for j, a in enumerate(answers)])
 
 
 def test_gold_errors_fail_in_few_studies_where_errors_are_even() -> None:

@@ -17,6 +17,7 @@ from oversight.harness.estimate import (
     synthesise_population,
     vote_posterior,
 )
+from oversight.harness.estimate.routed_means import resolved_accuracy
 from oversight.harness.estimate.routed_sample import shared_propensities
 from oversight.harness.estimate.sample_size import (
     accuracy_variances,
@@ -179,3 +180,24 @@ def test_values_that_are_no_numbers_are_refused_by_name(given: dict[str, Any], n
 def test_a_count_that_is_no_whole_number_is_refused(count: Any) -> None:
     with pytest.raises(EstimateError, match=r"^S_o must be a whole number ≥ 0, is"):
         estimate_counts(4, S_o=count, n_o=3, S_c=0, n_c=0)
+
+
+@pytest.mark.parametrize(("A", "size", "R", "width"), [(0.95, 10, 0.3, 0.05), (0.9, 20, 0.3, 0.06)])
+def test_clustered_studies_keep_the_planned_half_width(A: float, size: int, R: float, width: float) -> None:
+    """The variance is estimated from few clusters, so half-widths vary more than with independent items."""
+    prices = plan(4, A, half_width=width, cluster_size=size, intraclass=R).accuracy
+    n = next(row.questions for row in prices if row.protocol == "targeted")
+    cluster, rng, reached = np.arange(n) // size, np.random.default_rng(1), []
+    for _ in range(60):
+        shared, is_shared = rng.random(n)[cluster] < A, rng.random(n) < math.sqrt(R)
+        right = np.where(is_shared, shared, rng.random(n) < A)
+        found = resolved_accuracy(right.astype(np.int64), cluster=cluster)
+        reached.append((found.high - found.low) / 2 <= width)
+    assert np.mean(reached) >= 0.75
+
+
+def test_plan_needs_enough_clusters_for_an_interval() -> None:
+    prices = plan(4, 0.8, half_width=0.4, cluster_size=20)
+    assert min(row.questions for row in (*prices.accuracy, *prices.difference)) >= 80
+    with pytest.raises(EstimateError, match=r"60 questions in clusters of 20 are 3\.0 clusters"):
+        plan(4, 0.8, questions=60, cluster_size=20)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import false_discovery_control, ttest_1samp
 
 from oversight.harness import EstimateError, IntArray
-from oversight.harness.panel import assess_alternative
+from oversight.harness.panel import assess_alternative, assess_superhuman, measure_parity
 from oversight.harness.panel.ratings import make_panel_from_grid
 
 
@@ -43,6 +43,21 @@ def test_annotator_with_few_items_is_left_out_with_the_reason() -> None:
     assert found.annotators[2].why == "20 items, at least 30 are needed"
     assert found.annotators[2].p is None
     assert found.passed
+
+
+def test_unreadable_answer_counts_like_a_label_that_nobody_gave() -> None:
+    """A model cannot win by leaving hard items empty; the other results of a panel already obey this."""
+    rng = np.random.default_rng(5)
+    truth = rng.integers(0, 3, 120)
+    panel = make_panel_from_grid(np.stack([rate(rng, truth, 0.9) for _ in range(4)], axis=1), "abcd")
+    empty = np.where(rng.random(120) < 0.5, truth, -1)
+    filled = np.where(empty < 0, 3, empty)
+    found = assess_alternative(panel, empty)
+    assert found == assess_alternative(panel, filled)
+    assert found.passed is False
+    assert {duel.items for duel in found.annotators} == {120}
+    assert assess_superhuman(panel, empty) == assess_superhuman(panel, filled)
+    assert measure_parity(panel, empty, positive="a") == measure_parity(panel, filled, positive="a")
 
 
 def test_no_result_from_one_annotator_pair_with_few_items() -> None:

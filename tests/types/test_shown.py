@@ -151,7 +151,8 @@ def test_plan_has_a_frame_and_a_text() -> None:
     assert difference.startswith("difference of 2 models, best of ")
     clustered = ov.plan(8, 0.7, half_width=0.03, cluster_size=5, intraclass=0.25)
     alone = ov.plan(8, 0.7, half_width=0.03)
-    assert [p.questions for p in clustered.accuracy] == [2 * p.questions for p in alone.accuracy]
+    for with_clusters, without in zip(clustered.accuracy, alone.accuracy, strict=True):
+        assert 2 * without.questions < with_clusters.questions < 2.3 * without.questions
     with pytest.raises(ov.EstimateError, match="intraclass"):
         ov.plan(8, cluster_size=2, intraclass=2)
 
