@@ -471,8 +471,7 @@ class ModelVotes:
             alone = self.is_first
         else:
             alone = np.bincount(labels.item, minlength=labels.index.size)[labels.item] == 1
-        rows: IntArray = np.flatnonzero(alone & (labels.kind != ABSTAINED) & self.all_ran[labels.item])
-        return rows
+        return np.flatnonzero(alone & (labels.kind != ABSTAINED) & self.all_ran[labels.item])
 
     @cached_property
     def lacks_models(self) -> bool:
@@ -513,8 +512,7 @@ class ModelVotes:
 
     def share_of_votes(self, rows: IntArray) -> FloatArray:
         """Return, for each label in `rows`, the share of models that predict its option."""
-        found: FloatArray = self.votes[rows] / len(self.models)
-        return found
+        return self.votes[rows] / len(self.models)
 
     def is_yes(self, rows: IntArray) -> BoolArray:
         """Return, for each label in `rows`, whether its answer is yes."""
@@ -603,8 +601,7 @@ def _centre(values: FloatArray, k: IntArray) -> FloatArray:
     """Subtract from each value the mean of all values with the same number of options `k`."""
     which = np.unique(k, return_inverse=True)[1]
     means = np.bincount(which, values) / np.bincount(which)
-    found: FloatArray = values - means[which]
-    return found
+    return values - means[which]
 
 
 def _implied(votes: ModelVotes, rows: IntArray, v: FloatArray) -> float:
@@ -686,8 +683,7 @@ def _excess_of_yes(drawn: DrawnOptions, labels: LabelColumns) -> FloatArray:
     said = np.full(labels.index.size, ABSTAINED)
     said[labels.item] = labels.kind
     kind = said[drawn.asked.item]
-    found: FloatArray = np.where(kind == ABSTAINED, 0.0, (kind == YES) - 1 / drawn.asked.n_options)
-    return found
+    return np.where(kind == ABSTAINED, 0.0, (kind == YES) - 1 / drawn.asked.n_options)
 
 
 TOLERATED, TOLERATED_ALIKE = 10.0, 3.0
@@ -830,8 +826,7 @@ def _convolve(parts: Sequence[FloatArray], size: int) -> FloatArray:
     if len(parts) == 1:
         return parts[0]
     spectrum = np.prod([np.fft.rfft(part, size) for part in parts], axis=0)
-    found: FloatArray = np.maximum(0.0, np.fft.irfft(spectrum, size))
-    return found
+    return np.maximum(0.0, np.fft.irfft(spectrum, size))
 
 
 def _noncentral(low: int, high: int, n: int, others: int, total: int, *, odds: float) -> FloatArray:

@@ -488,8 +488,7 @@ class Evidence:
 
     def option(self, model: int = 0) -> IntArray:
         """Return the options that one of the models predicted, shape (N,)."""
-        found: IntArray = self.predicted[:, model].astype(np.int64)
-        return found
+        return self.predicted[:, model].astype(np.int64)
 
     @property
     def most_questions(self) -> int:

@@ -667,8 +667,7 @@ def _profile(cells: _Cells, known: ErrorRanges) -> tuple[FloatArray, tuple[Float
 def _ratio(weight: FloatArray, successes: FloatArray, failures: FloatArray, kept: FloatArray) -> FloatArray:
     """Return the share of successes among weighted answers; the value `kept` if all weights are 0."""
     of = (weight * (successes + failures)).sum(axis=1)
-    made: FloatArray = np.where(of > _TINY, (weight * successes).sum(axis=1) / np.maximum(of, _TINY), kept)
-    return made
+    return np.where(of > _TINY, (weight * successes).sum(axis=1) / np.maximum(of, _TINY), kept)
 
 
 def _check_exchangeable(data: RoutedSample, second: IntArray) -> None:

@@ -270,8 +270,7 @@ def judge_probabilities(judges: Sequence[PredictionColumns], n_options: IntArray
         spread[np.arange(rows.size), judge.option[rows]] = given
         total[rows] += spread
         heard[rows] += 1
-    found: FloatArray = np.where(heard[:, None] > 0, total / np.maximum(heard, 1)[:, None], flat)
-    return found
+    return np.where(heard[:, None] > 0, total / np.maximum(heard, 1)[:, None], flat)
 
 
 def _score_ranks(values: FloatArray) -> FloatArray:
@@ -331,8 +330,7 @@ def working_distribution(
         said = data.item[others], data.asked[others], data.answer[others]
         parameters = learn_parameters(features, *said, width)
         found[here] = option_probabilities(features.take(here), parameters, width)
-    working: FloatArray = (1 - FLAT) * found + FLAT * flat_posterior(data.n_options, width)
-    return working
+    return (1 - FLAT) * found + FLAT * flat_posterior(data.n_options, width)
 
 
 def split_items_evenly(data: RoutedSample, cluster: IntArray | None, parts: int, seed: int) -> IntArray:

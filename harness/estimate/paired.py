@@ -378,8 +378,7 @@ def read_votes(
     sure = ((c != 0).sum(axis=1) == 1) & ((pi * np.abs(c)).sum(axis=1) > 1 - _NEAR)
     if not (coin | sure | (K == 2)).all():
         return None
-    votes: FloatArray = np.where(coin, np.where(yes > 0, side, -side), _resolved(c, side, yes))
-    return votes
+    return np.where(coin, np.where(yes > 0, side, -side), _resolved(c, side, yes))
 
 
 def several_answers(

@@ -329,8 +329,7 @@ def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> Predict
 
 def _columns(models: Sequence[PredictionColumns], items: IntArray) -> IntArray:
     """Return the options that models predict, shape (n, M), −1 if a model names none."""
-    votes: IntArray = np.stack([np.maximum(m.option[items], -1) for m in models], axis=1).astype(np.int64)
-    return votes
+    return np.stack([np.maximum(m.option[items], -1) for m in models], axis=1).astype(np.int64)
 
 
 _PORTION = 2_000

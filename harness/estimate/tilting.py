@@ -428,8 +428,7 @@ def tilted_outcomes(rows: TiltedRows) -> FloatArray:
     """Return the outcomes g at the estimate, minus the estimate; shape (R,)."""
     best = fall_through_zero(lambda tilt: _score(rows, tilt).gap, 0)
     g = _outcomes(rows, best)[-1]
-    outcomes: FloatArray = g - float((rows.count * rows.weight) @ g)
-    return outcomes
+    return g - float((rows.count * rows.weight) @ g)
 
 
 def tilt_of(rows: TiltedRows, mean: float) -> float:
