@@ -31,7 +31,6 @@ from scipy.special import bdtr, ndtr
 from oversight.harness.arrays import UNKNOWN, AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.columns import (
     ABSTAINED,
-    NO,
     YES,
     AnyLabels,
     AnyPredictions,
@@ -139,26 +138,11 @@ GOLD_ALPHA = 0.01
 _STUDY_ALPHA, _MODEL_ALPHA = 0.019, 0.02
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FamilyLevels:
-    """Significance levels of a study's tests.
-
-    The levels of all these tests, with those of `asked_options` and `gold_errors`, sum to 5 %.
-
-    Attributes
-    ----------
-    of_study
-        Level of each test in `OF_STUDY`.
-    of_model
-        Level of each test in `OF_MODEL` for one model.
-    """
-
-    of_study: float
-    of_model: float
-
-
-def split_levels(names: Collection[str], n_models: int) -> FamilyLevels:
+def split_levels(names: Collection[str], n_models: int) -> tuple[float, float]:
     """Split the level of the whole family among the tests of a study (Bonferroni).
+
+    Returns the level of each test in `OF_STUDY`, and of each test in `OF_MODEL` for one model. The
+    levels of all these tests, with those of `asked_options` and `gold_errors`, sum to 5 %.
 
     Parameters
     ----------
@@ -170,10 +154,10 @@ def split_levels(names: Collection[str], n_models: int) -> FamilyLevels:
     Examples
     --------
     >>> split_levels(("coin", "yes_rate", "abstention"), n_models=2)
-    FamilyLevels(of_study=0.019, of_model=0.01)
+    (0.019, 0.01)
     """
     study, model = (max(1, sum(name in names for name in group)) for group in (OF_STUDY, OF_MODEL))
-    return FamilyLevels(of_study=_STUDY_ALPHA / study, of_model=_MODEL_ALPHA / (model * n_models))
+    return _STUDY_ALPHA / study, _MODEL_ALPHA / (model * n_models)
 
 
 _EQUAL = 1e-6
@@ -237,11 +221,12 @@ def _one_in_k(
     return Check.of_test(name, z, two_sided(z), alpha, text, odd)
 
 
-def asked_options(labels: LabelColumns) -> Check:
+def asked_options(predictions: PredictionColumns, labels: LabelColumns) -> Check:
     """Test that every option was asked about equally often, as under uniform routing: χ² with Σ(K − 1) df.
 
     It does not detect questions that were chosen by difficulty; `asked_predicted` does.
     """
+    check_labels(predictions, labels)
     name = "asked_options"
     mine, n_options = uniform_single(labels), labels.questions.n_options
     statistic, df = 0.0, 0
@@ -510,20 +495,6 @@ class ModelVotes:
         total = float(rows.size)
         return 0.0 if chance >= total else max(0.0, (agreed - chance) / (total - chance))
 
-    def share_of_votes(self, rows: IntArray) -> FloatArray:
-        """Return, for each label in `rows`, the share of models that predict its option."""
-        return self.votes[rows] / len(self.models)
-
-    def is_yes(self, rows: IntArray) -> BoolArray:
-        """Return, for each label in `rows`, whether its answer is yes."""
-        return np.asarray(self.labels.kind[rows] == YES)
-
-    @property
-    def is_alike(self) -> bool:
-        """Whether all usable answers are yes, or all are no."""
-        said = self.labels.kind[self.usable]
-        return bool((said == NO).all() or (said == YES).all())
-
 
 def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
     """Test that yes answers are not rarer than for guessing models, nor more frequent than possible.
@@ -541,7 +512,7 @@ def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
     n = rows.size
     if not n:
         return Check.not_made(name, "no item has a single answer and predictions of all models")
-    yes = int(np.count_nonzero(votes.is_yes(rows)))
+    yes = int(np.count_nonzero(labels.kind[rows] == YES))
     least = float((1 / labels.questions.n_options[rows]).mean())
     most = _greatest_propensity(labels.take(rows))
     p_low = float(bdtr(yes, n, least)) if yes <= n * least - 1 else 1.0
@@ -579,9 +550,10 @@ def agreement(votes: ModelVotes, alpha: float) -> Check:
     name, rows = "agreement", votes.usable
     if not rows.size:
         return Check.not_made(name, "no item has a single answer and predictions of all models")
-    if votes.is_alike:
+    k = votes.labels.questions.n_options[rows]
+    yes = (votes.labels.kind[rows] == YES).astype(np.float64)
+    if np.ptp(yes) == 0:
         return Check.not_made(name, "all answers are alike")
-    k, yes = votes.labels.questions.n_options[rows], votes.is_yes(rows).astype(np.float64)
     v = _centre(votes.votes[rows].astype(np.float64), k)
     if float(v @ v) < _NEAR:
         return Check.not_made(name, "as many models predict every option that was asked about")
@@ -748,7 +720,7 @@ def _count_cells(votes: ModelVotes, rows: IntArray, who: IntArray) -> _Cells:
     """Count answers by kind of question, option and expert."""
     labels, asked = votes.labels, votes.labels.questions
     quarter = np.minimum((4 * asked.propensity[rows]).astype(np.int64), 3)
-    third = np.ceil(3 * votes.share_of_votes(rows)).astype(np.int64)
+    third = np.ceil(3 * votes.votes[rows] / len(votes.models)).astype(np.int64)
     kind = ((asked.n_options[rows] * 4 + quarter) * 4 + third) * 2 + votes.is_first[rows]
     option = labels.option[rows]
     sizes = int(option.max(initial=0)) + 1, int(who.max(initial=0)) + 1
@@ -990,9 +962,8 @@ def run_checks(
         others = [model for model in labels.models if model is not predictions]
     (predicted, *rest), said = align_models([predictions, *(others or ())], labels)
     names = said.statement.checks if said.statements else (*UNIFORM_CHECKS, "propensities")
-    data = _Data(
-        predicted, said, find_strata(predicted, said, strata), rest, split_levels(names, 1 + len(rest))
-    )
+    levels = split_levels(names, 1 + len(rest))
+    data = _Data(predicted, said, find_strata(predicted, said, strata), rest, *levels)
     found = []
     for name, check in CHECKS.items():
         if name in names and (only is None or name in only):
@@ -1011,7 +982,8 @@ class _Data:
     labels: LabelColumns
     strata: ItemValues | None
     others: Sequence[PredictionColumns]
-    levels: FamilyLevels
+    study_level: float
+    model_level: float
 
     @cached_property
     def tallies(self) -> Tallies:
@@ -1021,7 +993,7 @@ class _Data:
     def of_votes(self) -> Mapping[str, Check]:
         """Results of the checks that use the predictions of all models, by name."""
         models = frozenset([self.predictions, *self.others])
-        return _check_votes(models, self.labels, self.levels.of_study)
+        return _check_votes(models, self.labels, self.study_level)
 
     def check_yes_rate(self) -> Check:
         """Check the share of yes answers, with `yes_rate` if options were drawn uniformly.
@@ -1031,12 +1003,7 @@ class _Data:
         if not self.labels.is_uniform:
             return self.of_votes["yes_rate"]
         check_labels(self.predictions, self.labels)
-        return yes_rate(self.labels, self.levels.of_study)
-
-    def check_asked_options(self) -> Check:
-        """Check that options were asked about equally often."""
-        check_labels(self.predictions, self.labels)
-        return asked_options(self.labels)
+        return yes_rate(self.labels, self.study_level)
 
     @cached_property
     def drawn(self) -> DrawnOptions:
@@ -1118,19 +1085,19 @@ def small_strata(tallies: Tallies) -> Check:
 
 CHECKS: Mapping[str, Callable[[_Data], Check]] = MappingProxyType(
     {
-        "asked_predicted": lambda d: asked_predicted(d.predictions, d.labels, d.levels.of_model),
+        "asked_predicted": lambda d: asked_predicted(d.predictions, d.labels, d.model_level),
         "yes_rate": _Data.check_yes_rate,
-        "hausman": lambda d: hausman(d.tallies, d.levels.of_model),
-        "asked_options": _Data.check_asked_options,
+        "hausman": lambda d: hausman(d.tallies, d.model_level),
+        "asked_options": lambda d: asked_options(d.predictions, d.labels),
         "yes_rate_by_expert": lambda d: d.of_votes["yes_rate_by_expert"],
         "agreement": lambda d: d.of_votes["agreement"],
-        "propensities": lambda d: propensities(d.drawn, d.levels.of_model),
+        "propensities": lambda d: propensities(d.drawn, d.model_level),
         "routed_for": lambda d: routed_for(d.drawn),
-        "coin": lambda d: coin(d.drawn, d.levels.of_model),
-        "seen_answers": lambda d: seen_answers(d.drawn, d.labels, d.others, d.levels.of_model),
+        "coin": lambda d: coin(d.drawn, d.model_level),
+        "seen_answers": lambda d: seen_answers(d.drawn, d.labels, d.others, d.model_level),
         "resolution": lambda d: resolution(d.predictions, d.labels),
         "abstention": _Data.check_abstention,
-        "readability": lambda d: readability(d.predictions, d.labels, d.levels.of_model),
+        "readability": lambda d: readability(d.predictions, d.labels, d.model_level),
         "small_strata": lambda d: small_strata(d.tallies),
     }
 )

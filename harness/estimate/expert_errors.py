@@ -642,11 +642,11 @@ def _count_cells(
 def _profile(cells: _Cells, known: ErrorRanges) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
     """Return the maximum log-likelihood at every A of the grid, and the maximising rates s and t, by EM."""
     flat = np.zeros_like(_GRID)
-    best: FloatArray = flat - np.inf
+    best = flat - np.inf
     found: tuple[FloatArray, FloatArray] = flat, flat
     for start in _STARTS:
-        s: FloatArray = np.clip(flat + start[0], *known.sensitivity)
-        t: FloatArray = np.clip(flat + start[1], *known.specificity)
+        s = np.clip(flat + start[0], *known.sensitivity)
+        t = np.clip(flat + start[1], *known.specificity)
         likelihood, before = flat - np.inf, flat - np.inf
         for _ in range(_ROUNDS):
             true, false = cells.split(s, t)

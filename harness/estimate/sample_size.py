@@ -32,7 +32,7 @@ enlarged by σ/√(2R).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -400,14 +400,9 @@ class SimulatedPopulation:
         return RoutedSample(rows, option[rows], right, propensities)
 
     @property
-    def number(self) -> IntArray:
-        """Number of options of every item, shape (N,)."""
-        return np.full(len(self.truth), self.K)
-
-    @property
     def flat(self) -> FloatArray:
         """Uniform propensities, shape (N, K)."""
-        return flat_posterior(self.number, self.K)
+        return flat_posterior(np.full(len(self.truth), self.K), self.K)
 
     @property
     def correct(self) -> IntArray:
@@ -430,25 +425,14 @@ def stand_in(K: int, accuracies: tuple[float, ...]) -> SimulatedPopulation:
     return SimulatedPopulation(K=K, truth=truth, predicted=predicted)
 
 
-def rehearse_widths(
-    protocol: str, population: SimulatedPopulation, items: int, studies: int, *, level: float
-) -> FloatArray:
-    """Simulate studies; return half-widths of intervals of the first model's accuracy, shape (studies,)."""
-    return np.array(
-        [_half_width(protocol, study, rng, level) for study, rng in _sample(population, items, studies)]
-    )
-
-
-def rehearse_tests(
-    protocol: str, population: SimulatedPopulation, items: int, studies: int
-) -> tuple[float, float]:
+def rehearse_tests(protocol: str, population: SimulatedPopulation, items: int) -> tuple[float, float]:
     """Simulate tests of the first model against the second; return mean and standard deviation of their z.
 
     z is the normal quantile of a two-sided p-value, with the sign of the difference. z is almost linear in
     the estimated difference, whose expectation is known: the population's difference. So the difference
     serves as a control variate, which reduces the simulation error of the mean.
     """
-    found = [_COMPARE[protocol](study, rng) for study, rng in _sample(population, items, studies)]
+    found = [_compare(protocol, study, rng) for study, rng in _sample(population, items, _TESTS)]
     p, off = np.array([(max(one.p_value, 1e-300), one.difference) for one in found]).T
     z = np.sign(off) * -ndtri(p / 2)
     first, second = population.correct.mean(axis=0)
@@ -467,7 +451,7 @@ def _sample(
 def _half_width(protocol: str, study: SimulatedPopulation, rng: np.random.Generator, level: float) -> float:
     own = study.predicted[:, 0]
     if protocol == SHARED:
-        data = study.ask(propensities_for(study.predicted, study.number, study.K), rng)
+        data = study.ask(propensities_for(study.predicted, study.K, study.K), rng)
         found: Interval | Estimate = routed_accuracy(own, data, level=level)
     else:
         data = study.ask(study.flat, rng)
@@ -479,8 +463,8 @@ def _half_width(protocol: str, study: SimulatedPopulation, rng: np.random.Genera
     return (found.high - found.low) / 2
 
 
-def share_widths(n: int, accuracy: float, level: float, share: float) -> tuple[float, float]:
-    """Return the mean half-width of a binomial share's exact interval, and its quantile at `share`.
+def share_widths(n: int, accuracy: float, level: float) -> tuple[float, float]:
+    """Return the mean half-width of a share's exact interval, and its quantile at `REACHED`.
 
     Mean and quantile refer to studies of n items with an expected accuracy of `accuracy`.
     """
@@ -490,7 +474,7 @@ def share_widths(n: int, accuracy: float, level: float, share: float) -> tuple[f
     likely = np.flatnonzero(chance > _RARE)
     half = np.array([_half_of_share(int(right), n, level) for right in number[likely]])
     order = np.argsort(half)
-    enough = int(np.searchsorted(np.cumsum(chance[likely][order]), share))
+    enough = int(np.searchsorted(np.cumsum(chance[likely][order]), REACHED))
     return float(np.average(half, weights=chance[likely])), float(half[order][min(enough, half.size - 1)])
 
 
@@ -500,39 +484,23 @@ def _half_of_share(right: int, n: int, level: float) -> float:
     return (high - low) / 2
 
 
-def _compare_refused(study: SimulatedPopulation, rng: np.random.Generator) -> Comparison:
-    data = study.ask(study.flat, rng)
-    no = data.answer == 0
-    first, second = study.predicted[data.item[no]].T
-    return sign_test(first, second, data.asked[no], study.K)
-
-
-def _compare_resolved(study: SimulatedPopulation, _: np.random.Generator) -> Comparison:
-    first, second = study.correct.T
-    return mcnemar(first, second, questions=len(first))
-
-
-def _compare_drawn(
-    study: SimulatedPopulation, rng: np.random.Generator, propensities: FloatArray
-) -> Comparison:
+def _compare(protocol: str, study: SimulatedPopulation, rng: np.random.Generator) -> Comparison:
+    """Compare the two models of a simulated study by a protocol's questions and test."""
     first, second = study.predicted.T
-    return paired_difference(first, second, study.ask(propensities, rng))
-
-
-def _split_evenly(study: SimulatedPopulation) -> FloatArray:
-    first, second = study.predicted.T
-    return np.abs(difference_target(first, second, study.K)) / 2
-
-
-_COMPARE: Mapping[str, Callable[[SimulatedPopulation, np.random.Generator], Comparison]] = {
-    SIGN_TEST: _compare_refused,
-    PAIRED: lambda study, rng: _compare_drawn(study, rng, study.flat),
-    DIFFER_UNIFORM: lambda study, rng: _compare_drawn(
-        study, rng, study.flat * disagreement(study.predicted)[:, None]
-    ),
-    DIFFER_TARGETED: lambda study, rng: _compare_drawn(study, rng, _split_evenly(study)),
-    DIFFER_SEQUENTIAL: _compare_resolved,
-}
+    if protocol == DIFFER_SEQUENTIAL:
+        return mcnemar(*study.correct.T, questions=len(first))
+    if protocol == DIFFER_TARGETED:
+        propensities = np.abs(difference_target(first, second, study.K)) / 2
+    elif protocol == DIFFER_UNIFORM:
+        propensities = study.flat * disagreement(study.predicted)[:, None]
+    else:
+        propensities = study.flat
+    data = study.ask(propensities, rng)
+    if protocol == SIGN_TEST:
+        no = data.answer == 0
+        rows = data.item[no]
+        return sign_test(first[rows], second[rows], data.asked[no], study.K)
+    return paired_difference(first, second, data)
 
 
 def questions_per_item(protocol: str, population: SimulatedPopulation, accuracy: float) -> float:
@@ -605,52 +573,61 @@ class RehearsedProtocol:
         Variance per question, v.
     free
         Variance per question if experts never err, as in the simulation.
+    K, accuracy, models
+        Number of options of every item, and accuracy and number of the simulated models.
+    level, power
+        Confidence level of intervals, and power of the test for a difference; in (0, 1).
     """
 
     name: str
     variance: float
     free: float
+    K: int
+    accuracy: float
+    models: int
+    level: float
+    power: float = 0.8
 
-    def promise_width(
-        self,
-        population: SimulatedPopulation,
-        accuracy: float,
-        level: float,
-        *,
-        half_width: float,
-        questions: int | None = None,
-    ) -> tuple[int, WidthPromise]:
+    @property
+    def distance(self) -> float:
+        """Distance from 0, in standard errors, of a difference found with the planned power.
+
+        It is z_{(1 + level)/2} + z_power.
+        """
+        return z_value(self.level) + float(ndtri(self.power))
+
+    def promise_width(self, half_width: float, questions: int | None) -> tuple[int, WidthPromise]:
         """Return the number of questions for `half_width`, and the simulated half-widths at this number.
 
         If `questions` is given, that number is returned, with the simulated half-widths at it.
         """
-        asked = float(questions or self.variance * (z_value(level) / half_width) ** 2)
+        asked = float(questions or self.variance * (z_value(self.level) / half_width) ** 2)
         for _ in range(_ROUNDS):
-            kept = self.rehearse(population, accuracy, level, asked)
+            kept = self.rehearse(asked)
             if questions is not None:
                 return questions, kept
             before, asked = asked, kept.questions_for(half_width)
             if min(before, asked) > _MANY or abs(asked / before - 1) < 0.02:
                 break
         while asked < _MANY and self.name in SHARES:
-            kept = self.rehearse(population, accuracy, level, asked)
+            kept = self.rehearse(asked)
             if kept.reach(asked) <= half_width:
                 break
             asked += max(1, asked // 100)
         return int(asked), kept
 
-    def rehearse(
-        self, population: SimulatedPopulation, accuracy: float, level: float, questions: float
-    ) -> WidthPromise:
+    def rehearse(self, questions: float) -> WidthPromise:
         """Simulate studies that give as much information as `questions` do, with at most 2,000 items each."""
-        each, errors = questions_per_item(self.name, population, accuracy), self.variance / self.free
+        population = stand_in(self.K, (self.accuracy,) * self.models)
+        each, errors = questions_per_item(self.name, population, self.accuracy), self.variance / self.free
         items = math.floor(min(_MANY, max(_FEW, questions / errors / each)) + 1e-9)
-        z, asked = z_value(level), items * each
+        z, asked = z_value(self.level), items * each
         formula = z * math.sqrt(self.free / asked)
         if self.name in SHARES:
-            mean, high = share_widths(items, accuracy, level, REACHED)
+            mean, high = share_widths(items, self.accuracy, self.level)
         else:
-            seen = rehearse_widths(self.name, population, items, _WIDTHS, level=level)
+            studies = _sample(population, items, _WIDTHS)
+            seen = np.array([_half_width(self.name, *study, self.level) for study in studies])
             mean, careful = float(seen.mean()), REACHED + math.sqrt(REACHED * (1 - REACHED) / _WIDTHS)
             # the empirical quantile alone is noisy, and the normal quantile is too low for skewed half-widths
             normal = mean + float(ndtri(careful)) * float(seen.std(ddof=1))
@@ -662,30 +639,28 @@ class RehearsedProtocol:
             asked=asked * errors,
         )
 
-    def plan_test(self, K: int, accuracy: float, aim: PlannedTest, difference: float) -> int:
+    def plan_test(self, difference: float) -> int:
         """Return the number of questions that detect `difference` with the planned power."""
-        questions = self.free * (aim.distance / difference) ** 2
+        questions = self.free * (self.distance / difference) ** 2
         for _ in range(_ROUNDS):
             before = questions
-            questions *= self._stretch(K, accuracy, aim, difference, questions) ** 2
+            questions *= self._stretch(difference, questions) ** 2
             if questions > _MANY or abs(questions / before - 1) < 0.1:
                 break
         return math.ceil(questions * self.variance / self.free)
 
-    def plan_difference(self, K: int, accuracy: float, aim: PlannedTest, questions: int) -> float:
+    def plan_difference(self, questions: int) -> float:
         """Return the smallest difference that `questions` detect with the planned power, at most 1."""
         asked = questions * self.free / self.variance
-        found = aim.distance * math.sqrt(self.free / asked)
+        found = self.distance * math.sqrt(self.free / asked)
         for _ in range(_ROUNDS):
             tried = round(min(1.0, max(1e-4, found)), 4)
-            found = tried * self._stretch(K, accuracy, aim, tried, asked)
+            found = tried * self._stretch(tried, asked)
             if found >= 1 or abs(found / tried - 1) < 0.05:
                 break
         return min(1.0, found)
 
-    def _stretch(
-        self, K: int, accuracy: float, aim: PlannedTest, difference: float, questions: float
-    ) -> float:
+    def _stretch(self, difference: float, questions: float) -> float:
         """Return the factor by which to multiply the difference, or √questions, to reach the planned power.
 
         The power is that of simulated tests.
@@ -693,46 +668,30 @@ class RehearsedProtocol:
         At most `_MOST_TESTED` items are simulated per study. If more are planned, a larger difference of the
         same standardised size is simulated.
         """
-        most = max(accuracy, 1 - accuracy) - 0.01
-        each = questions_per_item(self.name, _stand_in_pair(K, accuracy, min(difference, most)), accuracy)
+        most = max(self.accuracy, 1 - self.accuracy) - 0.01
+        each = questions_per_item(self.name, self._stand_in_pair(min(difference, most)), self.accuracy)
         items = round(min(_MOST_TESTED, max(_FEW, questions / each)))
         asked = items * each
-        tried = min(most, max(difference, aim.distance * math.sqrt(self.free / asked)))
-        population = _stand_in_pair(K, accuracy, tried)
-        mean, spread = rehearse_tests(self.name, population, items, _TESTS)
+        tried = min(most, max(difference, self.distance * math.sqrt(self.free / asked)))
+        mean, spread = rehearse_tests(self.name, self._stand_in_pair(tried), items)
         most_spread = spread * (1 + 1 / math.sqrt(2 * _TESTS))
-        needed = z_value(aim.level) + float(ndtri(aim.power)) * most_spread
+        needed = z_value(self.level) + float(ndtri(self.power)) * most_spread
         return needed / (max(0.1, mean) * difference / tried * math.sqrt(questions / asked))
 
-
-def _stand_in_pair(K: int, accuracy: float, difference: float) -> SimulatedPopulation:
-    """Simulate two models, the better one first: one has the given accuracy, the other is nearer to ½."""
-    better = accuracy if accuracy >= 0.5 else accuracy + difference
-    return stand_in(K, (round(better, 5), round(better - difference, 5)))
+    def _stand_in_pair(self, difference: float) -> SimulatedPopulation:
+        """Simulate a model with `accuracy` and one nearer to ½; the better model is the first."""
+        better = self.accuracy if self.accuracy >= 0.5 else self.accuracy + difference
+        return stand_in(self.K, (round(better, 5), round(better - difference, 5)))
 
 
 @lru_cache(maxsize=256)
 def log_spread(name: str, K: int, accuracy: float, models: int, items: int, level: float) -> float:
     """Return log(h / m) for the mean half-width m and the half-width h that 80 % of studies do not exceed."""
-    seen = RehearsedProtocol(name=name, variance=1.0, free=1.0)
-    kept = seen.rehearse(stand_in(K, (accuracy,) * models), accuracy, level, items)
+    seen = RehearsedProtocol(
+        name=name, variance=1.0, free=1.0, K=K, accuracy=accuracy, models=models, level=level
+    )
+    kept = seen.rehearse(items)
     return math.log(kept.high / kept.mean)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedTest:
-    """Confidence level of the interval of a difference, and power of its test, both in (0, 1)."""
-
-    level: float
-    power: float
-
-    @property
-    def distance(self) -> float:
-        """Distance from 0, in standard errors, of a difference that the test detects with the planned power.
-
-        It is z_{(1 + level)/2} + z_power.
-        """
-        return z_value(self.level) + float(ndtri(self.power))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -855,7 +814,6 @@ def plan(
         raise EstimateError(f"power must lie in (0, 1), is {power!r}")
     check_sought(half_width, questions)
     check_count("options", options)
-    aim = PlannedTest(level=level, power=power)
     effect = 1 + (cluster_size - 1) * intraclass
     rates = {"sensitivity": sensitivity, "specificity": specificity}
     single = accuracy_variances(options, accuracy, models=models, **rates)
@@ -864,17 +822,23 @@ def plan(
     asked = None if questions is None else max(1, round(questions / effect))
     width = 0.03 if half_width is None else half_width
     accurate, different = list[SamplePlan](), list[SamplePlan]()
-    population = stand_in(options, (accuracy,) * models)
     for name, variance in (single | pair).items():
-        protocol = RehearsedProtocol(name=name, variance=variance, free=free[name])
+        protocol = RehearsedProtocol(
+            name=name,
+            variance=variance,
+            free=free[name],
+            K=options,
+            accuracy=accuracy,
+            models=models,
+            level=level,
+            power=power,
+        )
         expected = None
         if name in pair:
-            needed = asked or protocol.plan_test(options, accuracy, aim, width)
-            off = width if asked is None else protocol.plan_difference(options, accuracy, aim, asked)
+            needed = asked or protocol.plan_test(width)
+            off = width if asked is None else protocol.plan_difference(asked)
         else:
-            needed, kept = protocol.promise_width(
-                population, accuracy, level, half_width=width, questions=asked
-            )
+            needed, kept = protocol.promise_width(width, asked)
             off = width if asked is None else kept.reach(needed)
             expected = kept.expect(needed)
         row = SamplePlan(

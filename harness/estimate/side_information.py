@@ -551,7 +551,7 @@ def _variances(
 
 def _square(deviation: FloatArray, cluster: IntArray | None) -> FloatArray:
     """Return the squared deviation of every item, or the squared sum of deviations of every cluster."""
-    sums: FloatArray = deviation if cluster is None else np.bincount(cluster, deviation).astype(np.float64)
+    sums = deviation if cluster is None else np.bincount(cluster, deviation).astype(np.float64)
     return sums**2
 
 

@@ -445,8 +445,7 @@ def tilt_of(rows: TiltedRows, mean: float) -> float:
 def outcomes_at(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return E_λ c, Var_λ(g) and the outcome g of every row at a tilt λ; shape (R,) each."""
     up, down, variance, g = _outcomes(rows, tilt)
-    mean: FloatArray = up - down
-    return mean, variance, g
+    return up - down, variance, g
 
 
 def score_at(rows: TiltedRows, mean: float = 0.0) -> float:
