@@ -392,14 +392,12 @@ class OfferedOptions:
     @property
     def least(self) -> FloatArray:
         """Smallest propensity of every question, shape (R,); every question must have propensities."""
-        found: FloatArray = np.minimum.reduceat(self.values, self.start[:-1])
-        return found
+        return np.minimum.reduceat(self.values, self.start[:-1])
 
     @property
     def greatest(self) -> FloatArray:
         """Largest propensity of every question, shape (R,); every question must have propensities."""
-        found: FloatArray = np.maximum.reduceat(self.values, self.start[:-1])
-        return found
+        return np.maximum.reduceat(self.values, self.start[:-1])
 
     def take(self, rows: AnyIntArray) -> OfferedOptions:
         """Select the questions at `rows`."""
@@ -683,8 +681,7 @@ class LabelColumns:
     @cached_property
     def rank(self) -> IntArray:
         """Index in `places` of every label's item, shape (L,)."""
-        found: IntArray = (np.cumsum(self.labelled) - 1)[self.item]
-        return found
+        return (np.cumsum(self.labelled) - 1)[self.item]
 
     @cached_property
     def item_options(self) -> IntArray:
@@ -708,8 +705,7 @@ class LabelColumns:
         if not keys.size:
             return np.full(asked.size, -1)
         place = np.searchsorted(keys, asked, side="right") - 1
-        rows: IntArray = np.where((place >= 0) & (keys[place] == asked), order[place], -1)
-        return rows
+        return np.where((place >= 0) & (keys[place] == asked), order[place], -1)
 
     @property
     def asked_items(self) -> BoolArray:

@@ -337,8 +337,7 @@ def _outcomes(draw: DrawnAnswers, m: float) -> FloatArray:
     constant = m * (K - 1) / (m * K + np.maximum(K - 2, 0) + (K < 2))
     surprise = draw.yes - np.where(draw.own, m, (1 - m) / others)
     g = m + (draw.own - constant) * surprise * K
-    outcomes: FloatArray = np.where(draw.readable, g, 0.0)
-    return outcomes
+    return np.where(draw.readable, g, 0.0)
 
 
 def _reach(K: int, m: float, v: float) -> tuple[float, float]:

@@ -51,7 +51,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -74,7 +74,14 @@ from oversight.harness.columns import (
 )
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
 from oversight.harness.estimate.combinations import refuse
-from oversight.harness.estimate.core import check_level, count_effective, find_root, mover_sum, z_value
+from oversight.harness.estimate.core import (
+    check_level,
+    count_effective,
+    find_root,
+    mover_sum,
+    share_interval,
+    z_value,
+)
 from oversight.harness.estimate.evaluation import accuracy, complete
 from oversight.harness.estimate.evidence import (
     PARTIAL_KINDS,
@@ -84,7 +91,7 @@ from oversight.harness.estimate.evidence import (
     find_weights,
     number_clusters,
 )
-from oversight.harness.estimate.intervals import effective_size, scale_by_share, share_interval
+from oversight.harness.estimate.intervals import effective_size, scale_by_share
 from oversight.harness.estimate.model_comparison import why_unfinished
 from oversight.harness.estimate.paired import TIED, Comparison, pairs_table
 from oversight.harness.estimate.routed_means import (
@@ -110,9 +117,6 @@ from oversight.harness.types import (
 METHOD = "square-and-add"
 """Method name of intervals that are combined from the intervals of several parts."""
 _TINY = 1e-12
-
-Weights = Callable[[float], tuple[float, float, float]]
-"""Function from a ratio r to the coefficients (α, β, γ) of D(r), as in the module docstring."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,26 +153,21 @@ class Part:
         return Part(value=self.value, low=min(low, self.low), high=max(high, self.high))
 
 
-def recall_weights(ratio: float) -> tuple[float, float, float]:
-    """Return the coefficients (α, β, γ) of the form D(r), whose root r is the recall (see the module)."""
-    return 1 - ratio, ratio, 0.0
+def ratio_weights(metric: str, ratio: float) -> tuple[float, float, float]:
+    """Return the coefficients (α, β, γ) of D(r), whose root r is the recall or F1."""
+    return (1 - ratio, ratio, 0.0) if metric == "recall" else (2 - ratio, ratio, ratio)
 
 
-def f1_weights(ratio: float) -> tuple[float, float, float]:
-    """Return the coefficients (α, β, γ) of the linear form D(r), whose root r is F1 (see the module)."""
-    return 2 - ratio, ratio, ratio
-
-
-def ratio_part(share: Part, hit: Part, miss: Part, weights: Weights, *, together: bool) -> Part:
+def ratio_part(metric: str, share: Part, hit: Part, miss: Part, *, together: bool) -> Part:
     """Return the ratio r at which the linear form D(r) is 0, and the interval of r (see the module).
 
     Parameters
     ----------
+    metric
+        ``"recall"`` or ``"f1"``.
     share, hit, miss
         P, the share of items predicted to be of the class; h, the share of these items that are of the
         class; and m, the share of the other items that are of the class.
-    weights
-        Coefficients of D, such as `recall_weights`.
     together
         Whether items are clustered. The three parts may then be dependent, so their distances are added
         without squaring.
@@ -180,12 +179,12 @@ def ratio_part(share: Part, hit: Part, miss: Part, weights: Weights, *, together
     """
 
     def form(ratio: float) -> float:
-        alpha, beta, gamma = weights(ratio)
+        alpha, beta, gamma = ratio_weights(metric, ratio)
         return alpha * share.value * hit.value - beta * (1 - share.value) * miss.value - gamma * share.value
 
     def reach(ratio: float, side: int) -> float:
         """Return the distance from the estimate of D(r) to the lower (side −1) or upper (side 1) end."""
-        alpha, beta, gamma = weights(ratio)
+        alpha, beta, gamma = ratio_weights(metric, ratio)
         slope = alpha * hit.value + beta * miss.value - gamma
         distances = (
             alpha * share.value * _distance(hit, side),
@@ -459,10 +458,6 @@ class ClassEvidence:
         put = float(np.count_nonzero(asked & items[self.labels.item]))
         return put * share if self.labels.is_uniform else put
 
-    def finish(self, estimate: Estimate) -> Estimate:
-        """Add counts, notes and assumptions to an estimate (`complete`)."""
-        return complete(estimate, self.predictions, self.labels, self.notes)
-
 
 def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes: int) -> None:
     """Check that items with a question have K = `classes` options, and that predictions are among them.
@@ -682,9 +677,7 @@ class CostForm:
             12,
         )
         base = np.array([_commonest(line.tolist()) for line in table])
-        found = list[tuple[float, IntArray]]()
-        for weight, options in _group(table - base[:, None]):
-            found.append((weight, options[number]))
+        found = [(weight, options[number]) for weight, options in _group(table - base[:, None])]
         return cls(base=base[number], weights=found, low=float(table.min()), high=float(table.max()))
 
 
@@ -738,9 +731,8 @@ def mean_cost(
     least = float(form.base.min(initial=np.inf))
     if not form.weights and form.low == form.high:
         return _all_alike(evidence, form.low, costs, signs)
-    entries = [*_known(evidence, form, places), *_unknown(evidence, form, places)]
-    whys = [why for _, why in entries if why]
-    parts = [entry for entry, _ in entries]
+    unknown, why = _unknown(evidence, form, places)
+    parts = [*_known(evidence, form, places), *unknown]
     rho: FloatArray = np.ones((len(parts), len(parts)))
     if len(parts) > 1:
         truths = ItemTruths.gather(models, evidence.labels, evidence.classes, evidence.strata)
@@ -757,7 +749,7 @@ def mean_cost(
             high=form.low + spread * wide.high - least,
         )
     ends = max(form.low, least + total.low), min(form.high, least + total.high)
-    return _estimate_cost(evidence, least + total.value, *ends, next(iter(whys), ""))
+    return _estimate_cost(evidence, least + total.value, *ends, why)
 
 
 def _estimate_cost(evidence: ClassEvidence, cost: float, low: float, high: float, why: str = "") -> Estimate:
@@ -787,36 +779,33 @@ def _all_alike(evidence: ClassEvidence, cost: float, costs: CostTable, signs: Se
     return _estimate_cost(evidence, cost, cost - unseen * (cost - least), cost + unseen * (most - cost))
 
 
-def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tuple[Entry, str]]:
-    """Return one term per base cost except the smallest: the share of items that have this base cost.
-
-    The second value of each pair is empty: the interval of such a share always holds.
-    """
-    found = list[tuple[Entry, str]]()
+def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[Entry]:
+    """Return one term per base cost except the smallest: the share of items that have it."""
+    found = list[Entry]()
     values = np.unique(form.base)
     for value in values[1:]:
         items = np.zeros(len(evidence.population), np.bool_)
         items[places[form.base == value]] = True
         none = np.full(items.size, -1, dtype=np.int64)
-        found.append(((float(value - values[0]), evidence.share(items), none, items.astype(np.float64)), ""))
+        found.append((float(value - values[0]), evidence.share(items), none, items.astype(np.float64)))
     return found
 
 
-def _unknown(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tuple[Entry, str]]:
-    """Return one term per cost that depends on the truth, and the reason if its interval may not hold."""
-    found = list[tuple[Entry, str]]()
+def _unknown(evidence: ClassEvidence, form: CostForm, places: IntArray) -> tuple[list[Entry], str]:
+    """Return the terms of costs that depend on the truth, and why an interval may not hold."""
+    found, why = list[Entry](), ""
     for weight, column in form.weights:
         option = np.full(len(evidence.population), -1)
         option[places] = column
         items = option >= 0
         inner = evidence.estimate_share(items, option)
-        part = Part.within(inner.clipped, inner.low, inner.high)
-        share = evidence.share(items)
+        part, share = _part(inner), evidence.share(items)
         if share.value < 1:
             ends = part.value, part.low, part.high
             part = Part.within(*scale_by_share(share.value, evidence.size, *ends, evidence.level))
-        found.append(((weight, part, option, np.zeros(items.size)), inner.why))
-    return found
+        found.append((weight, part, option, np.zeros(items.size)))
+        why = why or inner.why
+    return found, why
 
 
 BY_CLASS = ("precision", "recall", "f1", "prevalence")
@@ -943,10 +932,10 @@ class ClassResults:
 
     def report(self, metrics: Sequence[str]) -> ClassEstimates:
         """Return the results of `metrics`, in the same order, and the reasons for withheld results."""
-        found, undefined = dict[str, Estimate](), dict[str, str]()
+        found, undefined, e = dict[str, Estimate](), dict[str, str](), self.evidence
         for name, metric, option in name_results(metrics, self.classes, self.costs):
             try:
-                found[name] = self.evidence.finish(self.estimate(metric, option))
+                found[name] = complete(self.estimate(metric, option), e.predictions, e.labels, e.notes)
             except EstimateError as error:
                 undefined[name] = str(error)
         return ClassEstimates(found, undefined)
@@ -971,7 +960,8 @@ class ClassResults:
         made = self.estimate(metric, option)
         whole = range(len(self.classes)) if option < 0 else (option,)
         try:
-            each = [self.influence(self.result(metric.removeprefix("macro_"), k)) for k in whole]
+            forms = [self._form(self.result(metric.removeprefix("macro_"), k)) for k in whole]
+            each = [self.truths.influence(*form) for form in forms]
         except NotIdentified:
             each = []
         return Part.of(made), np.mean(each, axis=0) if each else None, made.why
@@ -1015,11 +1005,10 @@ class ClassResults:
                 f"these questions are expected to give about {expected:.1f} yes-answers about this class if "
                 f"the class is as frequent as predicted; an estimate needs at least {LEAST:g}"
             )
-        weights = recall_weights if metric == "recall" else f1_weights
         together = evidence.labels.cluster is not None
-        found = ratio_part(share, _part(hit), miss, weights, together=together).widen(evidence.level)
+        found = ratio_part(metric, share, _part(hit), miss, together=together).widen(evidence.level)
         size = of_class if metric == "recall" else share.value + of_class
-        alpha, beta, gamma = (w / size for w in weights(found.value))
+        alpha, beta, gamma = (w / size for w in ratio_weights(metric, found.value))
         why = hit.why or (missed.why if missed else "")
         estimate = _combine(hit, found, metric, why)
         return ClassResult(estimate=estimate, option=option, inside=alpha, outside=-beta, known=-gamma)
@@ -1040,16 +1029,6 @@ class ClassResults:
         why = next((r.estimate.why for r in results if r.estimate.why), "")
         return _combine(results[0].estimate, found, metric, why)
 
-    def influence(self, result: ClassResult) -> FloatArray:
-        """Return the influence of every item of `truths` on a result, shape (N,).
-
-        Raises
-        ------
-        NotIdentified
-            If the answers do not identify the influence.
-        """
-        return self.truths.influence(*self._form(result))
-
     def _form(self, result: ClassResult) -> tuple[IntArray, FloatArray, FloatArray]:
         mine = self.evidence.predictions.option == result.option
         option, weight = np.full(mine.size, result.option), np.where(mine, result.inside, result.outside)
@@ -1061,17 +1040,14 @@ class ClassResults:
         `what` is ``"prevalence"`` for all items, ``"hit"`` for items predicted to be of the class, and
         ``"missed"`` for the other items.
         """
-        key = what, option
+        e, key = self.evidence, (what, option)
         if key not in self._estimates:
-            self._estimates[key] = self._estimate(what, option)
+            predicted = e.predicted(option)
+            others = e.population & ~predicted if what == "missed" else e.population
+            hit = what == "hit"
+            made = e.estimate(predicted, option) if hit else e.estimate_share(others, option)
+            self._estimates[key] = made
         return self._estimates[key]
-
-    def _estimate(self, what: str, option: int) -> Estimate:
-        e = self.evidence
-        predicted = e.predicted(option)
-        if what == "hit":
-            return e.estimate(predicted, option)
-        return e.estimate_share(e.population & ~predicted if what == "missed" else e.population, option)
 
 
 def _part(estimate: Estimate) -> Part:

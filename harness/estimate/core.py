@@ -41,7 +41,7 @@ from typing import Any, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtr, bdtrc, betainc, betaincinv, chdtrc, gammaln, ndtr, ndtri
+from scipy.special import bdtr, bdtrc, betainc, betaincinv, chdtrc, gammaln, ndtr, ndtri, rel_entr
 
 from oversight.harness.arrays import BoolArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError, NotIdentified
@@ -168,8 +168,7 @@ def check_options(K: float) -> None:
     EstimateError
         If `K` is not a finite number, or is below 2.
     """
-    if not (is_number(K) and K >= 2):
-        raise EstimateError(f"K, the number of options, must be at least 2, is {K!r}")
+    check_least("K, the number of options,", K, 2)
 
 
 def check_count(name: str, value: int) -> None:
@@ -476,15 +475,22 @@ def clopper_pearson(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
     return _beta_interval(S, n, level, 0.0)
 
 
-def _beta_interval(S: int, n: int, level: float, a: float) -> tuple[float, float]:
-    """Return the lower quantile of Beta(S + a, n − S + 1 − a) and the upper of Beta(S + 1 − a, n − S + a)."""
+def _beta_interval(S: int, n: int, level: float, prior: float) -> tuple[float, float]:
     check_successes("S", S, "n", n)
     check_positive("n", n, "an interval")
     check_level(level)
+    return share_interval(S, n, level, prior)
+
+
+def share_interval(m: float, n: float, level: float, prior: float = 0.0) -> tuple[float, float]:
+    """Return the Clopper–Pearson interval of the share m/n; m and n may be fractional.
+
+    The ends are quantiles of Beta(m + a, n − m + 1 − a) and Beta(m + 1 − a, n − m + a), where a is
+    `prior`: 0, or ½ for Jeffreys's interval.
+    """
     tail = (1 - level) / 2
-    low = 0.0 if S == 0 else float(betaincinv(S + a, n - S + 1 - a, tail))
-    high = 1.0 if n == S else float(betaincinv(S + 1 - a, n - S + a, 1 - tail))
-    return low, high
+    low = 0.0 if m <= 0 else float(betaincinv(m + prior, n - m + 1 - prior, tail))
+    return low, 1.0 if m >= n else float(betaincinv(m + 1 - prior, n - m + prior, 1 - tail))
 
 
 _MANY = 5_000
@@ -681,13 +687,7 @@ def kl(p: float, q: float) -> float:
 
     It is infinite if q is 0 or 1 and p is different.
     """
-    total = 0.0
-    for a, b in ((p, q), (1 - p, 1 - q)):
-        if a > 0:
-            if b <= 0:
-                return math.inf
-            total += a * math.log(a / b)
-    return max(0.0, total)
+    return max(0.0, float(rel_entr(p, q) + rel_entr(1 - p, 1 - q)))
 
 
 def chernoff_low(mean: float, n: int, m: float) -> float:

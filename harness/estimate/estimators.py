@@ -34,6 +34,7 @@ from types import MappingProxyType
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate.core import (
     BinomialSample,
+    check_known,
     check_options,
     check_positive,
     check_successes,
@@ -451,18 +452,6 @@ POINTS: Mapping[str, Callable[..., Point]] = MappingProxyType(
 )
 
 
-def check_estimator(name: str) -> None:
-    """Refuse an unknown estimator.
-
-    Raises
-    ------
-    EstimateError
-        If the name is not in `POINTS`.
-    """
-    if name not in POINTS:
-        raise EstimateError(f"estimator must be one of {', '.join(POINTS)}, is {name!r}")
-
-
 def make_point(
     name: str, hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool = False
 ) -> Point:
@@ -485,5 +474,5 @@ def make_point(
     EstimateError
         If the name is unknown or the estimator is undefined for these counts.
     """
-    check_estimator(name)
+    check_known("estimator", name, POINTS)
     return POINTS[name](hits, misses, published=published)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oversight.harness.argument_checks import check_mapping
-from oversight.harness.arrays import UNREADABLE, FloatArray, IntArray
+from oversight.harness.arrays import UNREADABLE, BoolArray, FloatArray, IntArray
 from oversight.harness.columns import (
     ABSTAINED,
     NO,
@@ -46,7 +46,7 @@ from oversight.harness.estimate.anytime import (
 )
 from oversight.harness.estimate.checks import explain_failed_calls, explain_failures
 from oversight.harness.estimate.combinations import find_reason, refuse
-from oversight.harness.estimate.core import check_level
+from oversight.harness.estimate.core import check_known, check_level
 from oversight.harness.estimate.decoding import UNIFORM_ASSUMPTIONS
 from oversight.harness.estimate.estimators import POINTS
 from oversight.harness.estimate.evidence import (
@@ -63,7 +63,7 @@ from oversight.harness.estimate.evidence import (
     number_clusters,
 )
 from oversight.harness.estimate.expert_errors import GoldCounts
-from oversight.harness.estimate.intervals import check_method
+from oversight.harness.estimate.intervals import INTERVALS
 from oversight.harness.estimate.routed_sample import RoutedSample
 from oversight.harness.estimate.tallies import (
     Estimates,
@@ -106,7 +106,7 @@ def watch_unequal(predictions: PredictionColumns, labels: LabelColumns, *, level
     value = min(interval.high, max(interval.low, now.value))
     return Estimate.from_interval(
         value=value,
-        interval=Interval(low=interval.low, high=interval.high, level=level, method="anytime"),
+        interval=replace(interval, method="anytime"),
         estimator="routed",
         n=now.n,
         assumptions=UNEQUAL_ASSUMPTIONS,
@@ -116,20 +116,20 @@ def watch_unequal(predictions: PredictionColumns, labels: LabelColumns, *, level
 def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[DrawnAnswers]:
     """Collect the answered items of every draw; raises the errors of `watch_unequal`."""
     evidence = Evidence.gather([predictions], labels, tilted=False)
-    return _part_draws(_see_items(evidence.option(), evidence.sample), evidence.items, labels)
+    return _part_draws(*_see_items(evidence.option(), evidence.sample), evidence.items, labels)
 
 
 def see_known_items(labels: LabelColumns, items: IntArray, right: IntArray) -> list[DrawnAnswers]:
     """Collect `items` by draw, as if their predictions had been asked about; `right` is 1 for a right one."""
-    one = np.ones(len(items), np.int64)
-    return _part_draws(np.stack([one, one, one, right]), items, labels)
+    every = np.ones(len(items), np.bool_)
+    return _part_draws(every.astype(np.int64), every, every, right == 1, items, labels)
 
 
-def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
-    """Return four rows with one column per item: K, and three indicators (1 or 0).
+def _see_items(option: IntArray, data: RoutedSample) -> tuple[IntArray, BoolArray, BoolArray, BoolArray]:
+    """Return four arrays of shape (N,): K, whether the prediction is readable, `own` and `yes`.
 
-    K is 1 if the question was certain to be about the prediction. The indicators say whether the prediction
-    is readable, whether it was asked about, and whether the answer is yes.
+    K is 1 if the question was certain to be about the prediction. `own` says whether the
+    prediction was asked about, and `yes` whether the answer is yes.
 
     Raises
     ------
@@ -147,30 +147,30 @@ def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
     certain = chance > 1 - _NEAR
     if (readable & ~certain & (abs(chance * data.n_options - 1) > _NEAR)).any():
         raise NotIdentified(find_reason("gate", {"weighted", "weights"}))
-    K = np.where(certain, 1, data.n_options)
-    return np.stack([K, readable, readable & (asked == option), yes.astype(np.int64)])
+    return np.where(certain, 1, data.n_options), readable, readable & (asked == option), yes > 0
 
 
-def _part_draws(seen: IntArray, items: IntArray, labels: LabelColumns) -> list[DrawnAnswers]:
-    """Split by draw the items at positions `items`; `seen` is the result of `_see_items` for them."""
+def _part_draws(
+    K: IntArray, readable: BoolArray, own: BoolArray, yes: BoolArray, items: IntArray, labels: LabelColumns
+) -> list[DrawnAnswers]:
+    """Split the items at positions `items` by draw; the other arrays are from `_see_items`."""
     if labels.pool is None:
         raise NotIdentified(
             "the items were drawn with equal probabilities, but this estimate is for unequal ones"
         )
     batch, scale, remaining = _scale(labels.pool)
-    K, readable, own, yes = seen
-    right, wrong = (own & yes) == 1, (readable == 0) | (own != yes)
+    right, wrong = own & yes, ~readable | (own != yes)
     asked = labels.drawn if labels.drawn is not None else labels.questions
-    known = {1} if (K[readable == 1] == 1).all() else set(np.unique(asked.n_options).tolist())
+    known = {1} if (K[readable] == 1).all() else set(np.unique(asked.n_options).tolist())
     made = []
     for number, rest in remaining.items():
         now, before = batch[items] == number, batch[items] < number
         made.append(
             DrawnAnswers(
                 n_options=K[now],
-                readable=readable[now] == 1,
-                own=own[now] == 1,
-                yes=yes[now] == 1,
+                readable=readable[now],
+                own=own[now],
+                yes=yes[now],
                 scale=scale[items[now]],
                 largest=dict.fromkeys(known, float(scale[batch == number].max())),
                 remaining=rest,
@@ -797,7 +797,11 @@ def accuracies(
     if main == "ml" and labels.cluster is None:
         shown |= {"strata": find_strata(predictions, part, strata)}
         wanted = {name: {"estimator": name, **shown} for name in POINTS}
-        _check_uniform(predictions, part, shown)
+        # refuse invalid arguments and contradictory labels before any estimator runs
+        check_level(level)
+        if interval is not None:
+            check_known("interval", interval, INTERVALS)
+        tally_pool(predictions, part, shown["strata"])
     if anytime is not None:
         wanted["anytime"] = {"level": anytime, "interval": "anytime"}
     if gold is not None:
@@ -815,14 +819,6 @@ def accuracies(
         bounded = Evaluation(predictions=predictions, labels=labels, **wanted[main]).worst_case(part, notes)
         found |= {} if bounded is None else {"worst_case": bounded}
     return Estimates(found, undefined)
-
-
-def _check_uniform(predictions: PredictionColumns, labels: LabelColumns, options: Mapping[str, Any]) -> None:
-    """Refuse an invalid level or interval, or contradictory labels, before any estimator runs."""
-    check_level(options["level"])
-    if options["interval"] is not None:
-        check_method(options["interval"])
-    tally_pool(predictions, labels, options["strata"])
 
 
 def main_estimator(labels: LabelColumns) -> str:

@@ -25,7 +25,7 @@ intervals may not hold.
 
 **Missing answers** (`bound_missing`). Estimates assume that a missing answer is unrelated to the truth, which
 no data can test. So the estimate is made twice more: with all missing answers in favour of the model, and
-with all of them against it (`fill_answers`). The estimate from complete answers would lie between these two.
+with all of them against it (`_fill`). The estimate from complete answers lies between these two.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ import numpy as np
 from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.columns import (
     ABSTAINED,
+    NO,
     YES,
     ItemIndex,
     ItemValues,
@@ -68,7 +69,7 @@ from oversight.harness.estimate.routed_sample import (
     resolved_correctness,
     routed_pool,
 )
-from oversight.harness.estimate.tallies import fill_answers, is_proportional, with_unreadable
+from oversight.harness.estimate.tallies import is_proportional, with_unreadable
 from oversight.harness.seeding import derive_seed
 from oversight.harness.types import PLACES, WORST_CASE, Counts, Estimate, Interval, Note, NoteKind
 
@@ -488,8 +489,7 @@ class Evidence:
 
     def option(self, model: int = 0) -> IntArray:
         """Return the options that one of the models predicted, shape (N,)."""
-        found: IntArray = self.predicted[:, model].astype(np.int64)
-        return found
+        return self.predicted[:, model].astype(np.int64)
 
     @property
     def most_questions(self) -> int:
@@ -769,10 +769,27 @@ def find_hidden(
 
 
 def _fill(labels: LabelColumns, predictions: PredictionColumns, *, favourable: bool) -> LabelColumns:
-    """Fill in missing answers for or against the model; a question stays open if no answer is possible."""
-    said = labels.kind, labels.option, labels.item
-    filled = fill_answers(*said, predictions.option, labels.item_options, favourable=favourable)
-    return replace(labels, kind=filled.astype(np.int64), passed=None)
+    """Fill in missing answers, all in favour of the model or all against it.
+
+    In favour: yes about the prediction, no about other options. Against: no about the
+    prediction, and yes about one other option. An item never gets a second yes, because it has
+    one true option. An answer stays missing if it would be a no and all other options are refused.
+    """
+    said, item, n_options = labels.kind, labels.item, labels.item_options
+    on_prediction = labels.option == predictions.option[item]
+    alone = np.bincount(item, minlength=n_options.size)[item] == 1
+    kind = np.where(alone & (said == ABSTAINED), np.where(on_prediction == favourable, YES, NO), said)
+    has_yes = np.bincount(item[kind == YES], minlength=n_options.size) > 0
+    refused = np.bincount(item[kind == NO], minlength=n_options.size)
+    for row in np.flatnonzero(kind == ABSTAINED).tolist():
+        i = int(item[row])
+        if not has_yes[i] and on_prediction[row] == favourable:
+            kind[row] = YES
+            has_yes[i] = True
+        elif refused[i] < n_options[i] - 1:
+            kind[row] = NO
+            refused[i] += 1
+    return replace(labels, kind=kind, passed=None)
 
 
 def bound_missing(

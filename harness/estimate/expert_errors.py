@@ -642,11 +642,11 @@ def _count_cells(
 def _profile(cells: _Cells, known: ErrorRanges) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
     """Return the maximum log-likelihood at every A of the grid, and the maximising rates s and t, by EM."""
     flat = np.zeros_like(_GRID)
-    best: FloatArray = flat - np.inf
+    best = flat - np.inf
     found: tuple[FloatArray, FloatArray] = flat, flat
     for start in _STARTS:
-        s: FloatArray = np.clip(flat + start[0], *known.sensitivity)
-        t: FloatArray = np.clip(flat + start[1], *known.specificity)
+        s = np.clip(flat + start[0], *known.sensitivity)
+        t = np.clip(flat + start[1], *known.specificity)
         likelihood, before = flat - np.inf, flat - np.inf
         for _ in range(_ROUNDS):
             true, false = cells.split(s, t)
@@ -667,8 +667,7 @@ def _profile(cells: _Cells, known: ErrorRanges) -> tuple[FloatArray, tuple[Float
 def _ratio(weight: FloatArray, successes: FloatArray, failures: FloatArray, kept: FloatArray) -> FloatArray:
     """Return the share of successes among weighted answers; the value `kept` if all weights are 0."""
     of = (weight * (successes + failures)).sum(axis=1)
-    made: FloatArray = np.where(of > _TINY, (weight * successes).sum(axis=1) / np.maximum(of, _TINY), kept)
-    return made
+    return np.where(of > _TINY, (weight * successes).sum(axis=1) / np.maximum(of, _TINY), kept)
 
 
 def _check_exchangeable(data: RoutedSample, second: IntArray) -> None:

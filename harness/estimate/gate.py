@@ -87,7 +87,7 @@ from oversight.harness.estimate.routed_sample import (
 from oversight.harness.estimate.sample_size import outcomes_to_settle
 from oversight.harness.estimate.side_information import allow_for_errors
 from oversight.harness.seeding import derive_seed
-from oversight.harness.types import Displayable, Estimate, HtmlTable
+from oversight.harness.types import Displayable, HtmlTable
 
 _BETS = np.geomspace(0.03, 1.0, 20)
 """Bets as fractions of the largest bet. Small bets are efficient if the mean is near the bar."""
@@ -192,11 +192,6 @@ class WorstRates:
     side: int
     likely: tuple[float, float]
 
-    @property
-    def corners(self) -> list[tuple[float, float]]:
-        """The four pairs (s, t) of ends of the ranges."""
-        return [(s, t) for s in self.sensitivity for t in self.specificity]
-
 
 NO_ERRORS = WorstRates(sensitivity=(1.0, 1.0), specificity=(1.0, 1.0), side=1, likely=(1.0, 1.0))
 
@@ -284,7 +279,7 @@ def _gather(
         shifted: FloatArray = (constant * (1 - J) + (1 - t) * excess) * (number > 0)
         return shifted
 
-    corners = [(shift(s, t), s + t - 1) for s, t in rates.corners]
+    corners = [(shift(s, t), s + t - 1) for s in rates.sensitivity for t in rates.specificity]
     moved = np.array([by + J * bar for by, J in corners])
     off = moved.max(axis=0) if rates.side > 0 else moved.min(axis=0)
     sums = np.bincount(unit[taken], (g - off)[taken], minlength=len(there))[there]
@@ -308,7 +303,7 @@ def _count_units(evidence: Evidence, answer: FloatArray, unit: IntArray, put: Bo
     is_open = np.bincount(evidence.sample.item, np.isnan(answer), len(put)) > 0
     waits = np.bincount(unit, is_open, first.size) > 0
     was_put = np.bincount(unit, put, first.size) > 0
-    there: BoolArray = was_put & ~waits
+    there = was_put & ~waits
     if not was_put.all():
         names = [evidence.index.ids[i] for i in evidence.items[first].tolist()]
         turn = np.array([derive_seed(0, "gate", name) for name in names], dtype=np.uint64)
@@ -632,8 +627,7 @@ def gate_accuracy(
     'pass'
     """
     check_bar(at_least, 0.0, 1.0, level)
-    models, said = align_models([predictions], labels)
-    return _gate(models, said, at_least, level, errors, checks=checks)
+    return _gate([predictions], labels, at_least, level, errors, checks=checks)
 
 
 def gate_difference(
@@ -658,13 +652,12 @@ def gate_difference(
     'pass'
     """
     check_bar(at_least, -1.0, 1.0, level)
-    models, said = align_models([first, second], labels)
-    return _gate(models, said, at_least, level, errors, checks=checks)
+    return _gate([first, second], labels, at_least, level, errors, checks=checks)
 
 
 def _gate(
-    models: Sequence[PredictionColumns],
-    labels: LabelColumns,
+    predictions: Sequence[AnyPredictions],
+    said: AnyLabels,
     bar: float,
     level: float,
     errors: ErrorRanges | None,
@@ -672,6 +665,7 @@ def _gate(
     checks: bool,
 ) -> GateVerdict:
     """Return the verdict; undecided if a check of the assumptions fails for one of the models."""
+    models, labels = align_models(predictions, said)
     found = _decide(models, labels, bar, level, errors)
     if not checks or not len(labels):
         return found
@@ -899,20 +893,16 @@ def _interval(
     models: Mapping[str, PredictionColumns], labels: LabelColumns, level: float, errors: ErrorRanges | None
 ) -> tuple[float, float, float, str]:
     """Return value, low end, high end, and the reason if the interval may not hold."""
-    if len(models) == 1:
-        (one,) = models.values()
-        found = _accuracy(one, keep_predicted(labels, one), level, errors)
-        return found.value, found.low, found.high, found.why
-    (pair,) = compare(models, labels, level=level, errors=errors).pairs
-    return pair.difference, pair.low, pair.high, pair.why
-
-
-def _accuracy(
-    model: PredictionColumns, labels: LabelColumns, level: float, errors: ErrorRanges | None
-) -> Estimate:
+    if len(models) == 2:
+        (pair,) = compare(models, labels, level=level, errors=errors).pairs
+        return pair.difference, pair.low, pair.high, pair.why
+    (model,) = models.values()
+    labels = keep_predicted(labels, model)
     if errors is None:
-        found = accuracies(model, labels, level=level)
-        return found.get("worst_case") or accuracy(model, labels, level=level)
-    if errors.gold is None:
-        return allow_for_errors(model, labels, np.full(labels.index.size, -1), errors, level=level)
-    return accuracy(model, labels, level=level, gold=errors.gold)
+        made = accuracies(model, labels, level=level)
+        found = made.get("worst_case") or accuracy(model, labels, level=level)
+    elif errors.gold is None:
+        found = allow_for_errors(model, labels, np.full(labels.index.size, -1), errors, level=level)
+    else:
+        found = accuracy(model, labels, level=level, gold=errors.gold)
+    return found.value, found.low, found.high, found.why

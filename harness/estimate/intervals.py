@@ -83,18 +83,20 @@ from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
-from scipy.special import bdtr, bdtrc, betaincinv, gammaln, stdtrit
+from scipy.special import bdtr, bdtrc, gammaln, stdtrit
 
 from oversight.harness.arrays import AnyIntArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate.core import (
     BinomialSample,
     blaker,
+    check_known,
     check_level,
     clopper_pearson,
     effective_clusters,
     find_edge,
     jeffreys,
+    share_interval,
     wilson,
     z_value,
 )
@@ -218,13 +220,6 @@ def skewed_step(model: float, theta: float, square: float, gap: float) -> float:
     if gap * third <= 0 or spread <= 0:
         return 0.0
     return min(abs(gap) / 2, _STEP * model * abs(third) / spread**2)
-
-
-def share_interval(m: float, n: float, level: float) -> tuple[float, float]:
-    """Return the Clopper–Pearson interval of the share m/n, where m and n may be fractional."""
-    tail = (1 - level) / 2
-    low = 0.0 if m <= 0 else float(betaincinv(m, n - m + 1, tail))
-    return low, 1.0 if m >= n else float(betaincinv(m + 1, n - m, 1 - tail))
 
 
 def effective_size(values: FloatArray, cluster: IntArray, level: float) -> float:
@@ -494,22 +489,20 @@ def exact_interval(
         If the level is outside (0, 1).
     """
     check_level(level)
-    lattice = _Lattice(parts)
-    low = _outermost(lattice, 0.0, A, 1 - level, tol, left=True) if A > 0 else 0.0
-    high = _outermost(lattice, A, 1.0, 1 - level, tol, left=False) if A < 1 else 1.0
-    return low, high
-
-
-def _outermost(lattice: _Lattice, a: float, b: float, alpha: float, tol: float, *, left: bool) -> float:
-    """Return the outer edge of the outermost cell of [a, b] that may contain a point with p > alpha."""
-    edges = np.linspace(a, b, 2 * _CELLS + 1, dtype=np.float64)
-    found = _search(lattice, edges, alpha, tol, left=left)
-    if found is None:  # the estimate itself has p = 1, up to rounding
-        return b if left else a
-    return found
+    lattice, ends = _Lattice(parts), []
+    for a, b, left in ((0.0, A, True), (A, 1.0, False)):
+        edges = np.linspace(a, b, 2 * _CELLS + 1, dtype=np.float64)
+        end = _search(lattice, edges, 1 - level, tol, left=left) if a < b else None
+        # the estimate itself has p = 1, up to rounding
+        ends.append(A if end is None else end)
+    return ends[0], ends[1]
 
 
 def _search(lattice: _Lattice, edges: FloatArray, alpha: float, tol: float, *, left: bool) -> float | None:
+    """Return the outer edge of the outermost cell that may contain a point with p > alpha.
+
+    Return None if there is no such cell.
+    """
     possible = np.flatnonzero(lattice.bound(edges, left=left) > alpha * (1 - 1e-9))
     for i in possible if left else possible[::-1]:
         a, b = float(edges[i]), float(edges[i + 1])
@@ -660,18 +653,16 @@ def _hull(holds: Callable[[float], bool], A: float) -> tuple[float, float]:
     The result is (A, A) if the condition holds nowhere. This happens only for A = 0, if predictions are
     refused more often than any A in [0, 1] explains.
     """
-    return _edge(holds, A, 0.0), _edge(holds, A, 1.0)
 
+    def search(end: float) -> float:
+        outside = end
+        for inner in np.linspace(end, A, _GRID).tolist():
+            if holds(inner):
+                return find_edge(holds, inner, outside)
+            outside = inner
+        return A
 
-def _edge(holds: Callable[[float], bool], A: float, end: float) -> float:
-    if holds(end):
-        return end
-    outside = end
-    for inner in np.linspace(end, A, _GRID)[1:].tolist():
-        if holds(inner):
-            return find_edge(holds, inner, outside)
-        outside = inner
-    return A
+    return search(0.0), search(1.0)
 
 
 _STEPS = 8
@@ -709,18 +700,6 @@ APPROXIMATE: Mapping[str, str] = MappingProxyType(
 INTERVALS = (*_INVERTED, "wald", *_BINOMIAL, "hoeffding", "bernstein")
 
 
-def check_method(method: str) -> None:
-    """Refuse an unknown interval.
-
-    Raises
-    ------
-    EstimateError
-        If the name is not in `INTERVALS`.
-    """
-    if method not in INTERVALS:
-        raise EstimateError(f"interval must be one of {', '.join(INTERVALS)}, is {method!r}")
-
-
 def make_interval(point: Point, method: str = "exact", level: float = 0.95) -> Interval:
     """Make the confidence interval of A for a point estimate and its samples.
 
@@ -751,7 +730,7 @@ def make_interval(point: Point, method: str = "exact", level: float = 0.95) -> I
         If the method is unknown or not defined for these samples.
     """
     check_level(level)
-    check_method(method)
+    check_known("interval", method, INTERVALS)
     parts = point.parts
     notes: tuple[Note, ...] = ()
     made = method
@@ -810,9 +789,8 @@ def _half_width(point: Point, method: str, level: float) -> float:
         if point.se is None:
             raise EstimateError("wald needs a standard error, which a sample of n = 1 does not have")
         return z_value(level) * point.se
-    used = [(c, w) for c, w in zip(point.components, point.weights, strict=True) if w > 0]
-    parts, weights = zip(*used, strict=True)
-    total = math.fsum(weights)
-    shares = [w / total for w in weights]  # rounding may have made a single weight exceed 1
-    deltas = [(1 - level) / len(used)] * len(used)
-    return union_radius(parts, shares, deltas, empirical=method == "bernstein")
+    total = math.fsum(point.weights)
+    # divide by the total, because rounding may have made a single weight exceed 1
+    shares = [w / total for w in point.weights]
+    deltas = [(1 - level) / sum(w > 0 for w in shares)] * len(shares)
+    return union_radius(point.components, shares, deltas, empirical=method == "bernstein")

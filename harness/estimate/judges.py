@@ -81,18 +81,25 @@ def option_probabilities(features: OptionFeatures, parameters: FloatArray, width
     return found
 
 
-def fit_parameters(features: OptionFeatures, asked: IntArray, answer: FloatArray, width: int) -> FloatArray:
+def fit_parameters(
+    features: OptionFeatures, item: IntArray, asked: IntArray, answer: FloatArray, width: int
+) -> FloatArray:
     """Fit the maximum a posteriori parameters, shape (F,), by Fisher scoring.
+
+    With few answers, the prior means are returned.
 
     Parameters
     ----------
     features
-        Features of the items asked about, one row per answer.
-    asked, answer
-        Shape (n,): option asked about, and its answer, 1 for yes and 0 for no.
+        Features of all N items.
+    item, asked, answer
+        Shape (n,): position of the item, option asked about, and answer (1 yes, 0 no).
     width
         Largest number of options.
     """
+    if item.size < _LEAST:
+        return features.center
+    features = features.take(item)
     rows, precision = np.arange(len(asked)), features.spread**-2.0
     hit = (features.option == asked[:, None]).astype(np.float64)
 
@@ -270,8 +277,7 @@ def judge_probabilities(judges: Sequence[PredictionColumns], n_options: IntArray
         spread[np.arange(rows.size), judge.option[rows]] = given
         total[rows] += spread
         heard[rows] += 1
-    found: FloatArray = np.where(heard[:, None] > 0, total / np.maximum(heard, 1)[:, None], flat)
-    return found
+    return np.where(heard[:, None] > 0, total / np.maximum(heard, 1)[:, None], flat)
 
 
 def _score_ranks(values: FloatArray) -> FloatArray:
@@ -329,10 +335,9 @@ def working_distribution(
         here = np.flatnonzero(fold == part)
         others = np.flatnonzero(fold[data.item] != part)[:_MOST]
         said = data.item[others], data.asked[others], data.answer[others]
-        parameters = learn_parameters(features, *said, width)
+        parameters = fit_parameters(features, *said, width)
         found[here] = option_probabilities(features.take(here), parameters, width)
-    working: FloatArray = (1 - FLAT) * found + FLAT * flat_posterior(data.n_options, width)
-    return working
+    return (1 - FLAT) * found + FLAT * flat_posterior(data.n_options, width)
 
 
 def split_items_evenly(data: RoutedSample, cluster: IntArray | None, parts: int, seed: int) -> IntArray:
@@ -357,25 +362,6 @@ def split_items_evenly(data: RoutedSample, cluster: IntArray | None, parts: int,
     part = np.empty(n, np.int64)
     part[order] = np.arange(n) % parts
     return part
-
-
-def learn_parameters(
-    features: OptionFeatures, item: IntArray, asked: IntArray, answer: FloatArray, width: int
-) -> FloatArray:
-    """Learn the logit's parameters, shape (F,), from answers; with few answers, return the prior means.
-
-    Parameters
-    ----------
-    features
-        Features of all N items.
-    item, asked, answer
-        Shape (n,): position of the item, option asked about, and answer, 1 for yes and 0 for no.
-    width
-        Largest number of options.
-    """
-    if item.size < _LEAST:
-        return features.center
-    return fit_parameters(features.take(item), asked, answer, width)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -432,7 +418,7 @@ def guess_by_judges(
         features = describe_options(option, judges, n_options)
         parameters = features.center
         if answers is not None:
-            parameters = learn_parameters(features, answers.item, answers.asked, answers.answer, width)
+            parameters = fit_parameters(features, answers.item, answers.asked, answers.answer, width)
         p = (1 - FLAT) * option_probabilities(features, parameters, width) + FLAT * flat
         found[:, column] = np.where(option >= 0, p[rows, np.maximum(option, 0)], 0.0)
     return found

@@ -18,6 +18,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Any, ClassVar, NamedTuple
 
@@ -179,7 +180,8 @@ def rank_models(
     stretch = critical / (z_value(level) if clusters is None else t_quantile(level, df))
 
     def join(found: Comparison) -> Comparison:
-        z = z_of(found.p_value) if clusters is None else float(-stdtrit(df, found.p_value / 2))
+        p = max(found.p_value, 1e-300) / 2
+        z = float(-ndtri(p) if clusters is None else -stdtrit(df, found.p_value / 2))
         middle = found.difference
         return replace(
             found,
@@ -212,11 +214,6 @@ def rank_ranges(names: Sequence[str], comparisons: Sequence[Comparison]) -> tupl
     better = Counter(c.second if c.verdict == c.first else c.first for c in decided)
     worse = Counter(c.verdict for c in decided)
     return tuple((1 + better[name], len(names) - worse[name]) for name in names)
-
-
-def z_of(p_value: float) -> float:
-    """Return |z| for a two-sided p-value."""
-    return float(-ndtri(max(p_value, 1e-300) / 2))
 
 
 COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
@@ -406,9 +403,7 @@ def _compare_resolved(
             cluster=cluster,
         )
 
-    def values() -> list[float]:
-        return _resolved_shares(labels, predictions, correct)
-
+    values = partial(_resolved_shares, labels, predictions, correct)
     return _Family(pair, values if (correct >= 0).all() else None, cluster)
 
 

@@ -62,6 +62,7 @@ from oversight.harness.estimate.core import (
     clopper_pearson,
     count_effective,
     effective_clusters,
+    share_interval,
     sign_p_value,
 )
 from oversight.harness.estimate.expert_errors import (
@@ -73,7 +74,7 @@ from oversight.harness.estimate.expert_errors import (
     rate_ranges,
     youden_interval,
 )
-from oversight.harness.estimate.intervals import effective_size, scale_by_share, share_interval
+from oversight.harness.estimate.intervals import effective_size, scale_by_share
 from oversight.harness.estimate.routed_means import ROUTED_ASSUMPTIONS as ROUTED
 from oversight.harness.estimate.routed_means import informed, routed_mean, tilt_sample
 from oversight.harness.estimate.routed_sample import RESOLUTION_ASSUMPTIONS as RESOLVED
@@ -379,8 +380,7 @@ def read_votes(
     sure = ((c != 0).sum(axis=1) == 1) & ((pi * np.abs(c)).sum(axis=1) > 1 - _NEAR)
     if not (coin | sure | (K == 2)).all():
         return None
-    votes: FloatArray = np.where(coin, np.where(yes > 0, side, -side), _resolved(c, side, yes))
-    return votes
+    return np.where(coin, np.where(yes > 0, side, -side), _resolved(c, side, yes))
 
 
 def several_answers(
@@ -754,7 +754,7 @@ def _by_gold(
     weight: FloatArray | None,
 ) -> FoundDifference:
     """Estimate the difference D by the mean of corrected answers, with Student's t over items or clusters."""
-    c: FloatArray = difference_target(first, second, data.propensities.shape[1])
+    c = difference_target(first, second, data.propensities.shape[1])
     data = informed(np.stack([first, second], axis=1), data)
     found = corrected_mean(c, data, gold, level=level, cluster=cluster, weight=weight)
     groups = count_units(len(first), cluster, weight)

@@ -206,22 +206,21 @@ class PilotStudy:
         if self.protocol == SEQUENTIAL and name not in self.asked_for:
             raise NotIdentified(f"the {SEQUENTIAL} questions are about predictions of other models only")
         predictions = _keep_pilot(self.models[name], self.labels)
-        if self.labels.is_resolved:
-            data, option, items, cost = self._read_resolved(predictions)
-            share = 1.0
-        else:
-            data, option, items, share = self._read_routed(predictions)
-            cost = None
+        read = self._read_resolved if self.labels.is_resolved else self._read_routed
+        data, option, items, share = read(predictions)
         seen = np.stack([np.maximum(p.option[items], -1) for p in self.voters.values()], axis=1)
         looked_at = _columns([self.voters[n] for n in self.asked_for], items)
-        planned, price = self._draw(option, looked_at, data.n_options, data.propensities.shape[1])
+        planned, cost = self._draw(option, looked_at, data.n_options, data.propensities.shape[1])
+        if self.labels.is_resolved:
+            asked = np.bincount(self.labels.item, minlength=self.labels.index.size)[items]
+            cost = np.tile(asked[:, None], cost.shape[1]).astype(np.float64)
         pilot = PilotAnswers(
             option=option,
             votes=seen.astype(np.int64),
             judges=tuple(JudgeOpinion.of(judge).take(items) for judge in self.judges.values()),
             data=data,
             planned=planned,
-            cost=price if cost is None else cost[:, None] * np.ones_like(price),
+            cost=cost,
         )
         return pilot, items, share
 
@@ -236,20 +235,15 @@ class PilotStudy:
 
     def _read_resolved(
         self, predictions: PredictionColumns
-    ) -> tuple[RoutedSample, IntArray, IntArray, FloatArray]:
-        """Return the resolved items as if the model's prediction for each had been asked about.
-
-        The arrays after the answers are, per item: prediction, position, and number of questions asked.
-        """
+    ) -> tuple[RoutedSample, IntArray, IntArray, float]:
+        """Return the resolved items as if each prediction of the model had been asked about."""
         found = resolved_correctness(self.labels, [predictions])
         known = np.flatnonzero(found.correct[:, 0] != UNKNOWN)
         items, right = found.items[known], found.correct[known, 0]
         option = predictions.option[items].astype(np.int64)
         K = self.labels.item_options
         known_or_most = np.where(self.labels.labelled, K, K.max())
-        data = settled_sample(option, right, known_or_most[items])
-        cost = np.bincount(self.labels.item, minlength=self.labels.index.size)[items]
-        return data, option, items, cost.astype(np.float64)
+        return settled_sample(option, right, known_or_most[items]), option, items, 1.0
 
     def _draw(
         self, option: IntArray, looked_at: IntArray, n_options: IntArray, width: int
@@ -264,15 +258,6 @@ class PilotStudy:
         votes = vote_posterior(looked_at, n_options, width, accuracy=guesses)
         price = [questions_asked(looked_at, votes, np.full(len(option), k), n_options) for k in range(width)]
         return accuracy_target(option, width), np.stack(price, axis=1).astype(np.float64)
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether experts abstained on any question."""
-        return bool((self.labels.kind == ABSTAINED).any())
-
-    def pool_size(self, name: str) -> int:
-        """Return the number of items with a prediction of the model, from which items can be drawn."""
-        return len(self.models[name])
 
     def add_strata(self, pilot: PilotAnswers, name: str, items: IntArray, drawn: int) -> PilotAnswers:
         """Return the pilot's answers with `guess`: the probability that the model is right, by item.
@@ -329,8 +314,7 @@ def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> Predict
 
 def _columns(models: Sequence[PredictionColumns], items: IntArray) -> IntArray:
     """Return the options that models predict, shape (n, M), −1 if a model names none."""
-    votes: IntArray = np.stack([np.maximum(m.option[items], -1) for m in models], axis=1).astype(np.int64)
-    return votes
+    return np.stack([np.maximum(m.option[items], -1) for m in models], axis=1).astype(np.int64)
 
 
 _PORTION = 2_000
@@ -689,7 +673,7 @@ def find_ratios(
     """
     n = len(pilot.option)
     kept = np.arange(n) if n <= _LARGEST else np.random.default_rng(0).permutation(n)[:_LARGEST]
-    part = pilot if n <= _LARGEST else pilot.take(kept)
+    part = pilot.take(kept)
     group = split_items_evenly(part.data, None, _GROUPS, 1)
     left = dict[str, list[float]]()
     for one in range(_GROUPS):
@@ -781,15 +765,9 @@ class PlanText:
     def refuse_items(self, sought: float) -> str:
         """Return why the pool is too small for a plan with result `sought`; empty if it is large enough."""
         items = math.ceil(self.count_items(sought))
-        return (
-            ""
-            if items < self.size
-            else f"there are {self.size:,} items, but {items:,} would have to be asked about"
-        )
-
-    def explain(self, row: PlannedRow, why: str) -> PlannedRow:
-        """Fill a row that has no numbers with the reason why the numbers are unknown."""
-        return replace(row, sentence=f"{self._use(row.uses)}: {why}")
+        if items < self.size:
+            return ""
+        return f"there are {self.size:,} items, but {items:,} would have to be asked about"
 
     def fill(
         self,
@@ -838,7 +816,7 @@ class PlanText:
         return replace(filled, sentence=self._say(filled, sought))
 
     def _say(self, row: PlannedRow, sought: float) -> str:
-        use = "" if row.uses == NONE else f" {self._use(row.uses)}"
+        use = "" if row.uses == NONE else f" {self.use(row.uses)}"
         asked, width = f"{row.questions:,}", f"± {_points(row.half_width)} points"
         mean = f" in 80 % of studies, ± {_points(row.half_width_expected)} expected"
         if self.aim.half_width is not None:
@@ -850,7 +828,8 @@ class PlanText:
         over = self.count_items(sought) > self.size
         return text + (f"; but there are only {self.size:,} items" if over else "")
 
-    def _use(self, uses: str) -> str:
+    def use(self, uses: str) -> str:
+        """Return side information in words, for the sentence of a row."""
         judges = ", ".join(self.study.judges)
         words = {
             VOTES: f"with these {len(self.study.voters)} models' votes",
@@ -897,7 +876,7 @@ def _plan(
         raise EstimateError(f"not known before {LEAST_ANSWERS} items are answered; now {n} are answered")
     working = weigh_votes(pilot.votes, pilot.data)
     found = routed_accuracy(pilot.option, pilot.data, level=aim.level, working=working)
-    mean, size = min(1 - 1 / (n + 2), max(1 / (n + 2), found.value)), study.pool_size(name)
+    mean, size = min(1 - 1 / (n + 2), max(1 / (n + 2), found.value)), len(study.models[name])
     pool_why = few = ""
     if min(found.value, 1 - found.value) * n < LEAST_KINDS:
         kind = "wrong" if mean > 0.5 else "right"
@@ -931,7 +910,7 @@ def _plan(
             ends = _widen(sought[side], spread, ratio)
             yield words.fill(one, (sought[side], expected[side]), ends, sought[NONE], ratio)
         elif "+" not in side:  # the rows of the single kinds say why a combination has no plan
-            yield words.explain(one, told)
+            yield replace(one, sentence=f"{words.use(side)}: {told}")
 
 
 def _keep_promise(
@@ -979,17 +958,15 @@ def _give_reasons(study: PilotStudy, pilot: PilotAnswers, few: str, pool_why: st
     settled = (
         "every question decides whether a prediction is right, so {} no information" if pilot.settles else ""
     )
-    if study.protocol == SEQUENTIAL and study.is_silent:
+    if study.protocol == SEQUENTIAL and (study.labels.kind == ABSTAINED).any():
         pool_why = pool_why or "the interval of resolved items cannot use strata if some answers are missing"
     several, found = pilot.votes.shape[1] > 1, dict[str, str]()
     if several:
         found[VOTES] = settled.format("votes add") or few
     if pilot.judges:
         found[JUDGE] = settled.format("a judge adds") or few
-    if study.protocol == PARTITIONED:
-        found[POOL] = pool_why or "the interval for uniformly drawn options cannot use strata"
-    else:
-        found[POOL] = pool_why
+    uniform = study.protocol == PARTITIONED
+    found[POOL] = pool_why or "the interval for uniformly drawn options cannot use strata" * uniform
     if several and not pilot.settles:
         found[POOL_VOTES] = pool_why
     if pilot.judges and study.protocol != SEQUENTIAL:
@@ -1107,21 +1084,19 @@ def plan_from_pilot(
     >>> plan_from_pilot({"model": model}, labels, half_width=0.05).rows[0].questions
     686
     """
-    check_mapping("models", models, "name to predictions")
-    check_mapping("judges", judges or {}, "name to predictions")
-    check_mapping("voters", voters or {}, "name to predictions")
+    judges, voters = judges or {}, voters or {}
+    for argument, given in (("models", models), ("judges", judges), ("voters", voters)):
+        check_mapping(argument, given, "name to predictions")
     check_names("asked_for", asked_for or ())
     check_level(level)
     check_sought(half_width, questions)
     width = 0.03 if half_width is None and questions is None else half_width
     aim = Aim(half_width=width, questions=questions, level=level)
-    more = {"judge": judges or {}, "voter": voters or {}}
-    every = [*models.values(), *more["judge"].values(), *more["voter"].values()]
-    columns, said = align_pool(every, labels)
+    columns, said = align_pool([*models.values(), *judges.values(), *voters.values()], labels)
     refuse("plan", said.conditions)
     named = dict(zip(models, columns, strict=False))
-    wise = dict(zip(more["judge"], columns[len(named) :], strict=False))
-    voting = dict(zip(more["voter"], columns[len(named) + len(wise) :], strict=False)) or named
+    wise = dict(zip(judges, columns[len(named) :], strict=False))
+    voting = dict(zip(voters, columns[len(named) + len(wise) :], strict=False)) or named
     own = SEQUENTIAL if said.is_resolved else PARTITIONED if said.is_uniform else TARGETED
     chosen = own if protocol is None else protocol
     if chosen not in (PARTITIONED, TARGETED, SEQUENTIAL):

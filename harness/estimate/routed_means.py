@@ -44,8 +44,10 @@ from oversight.harness.estimate.core import (
     blaker,
     check_items,
     check_level,
+    check_rows,
     count_effective,
     effective_clusters,
+    share_interval,
 )
 from oversight.harness.estimate.intervals import (
     DrawnStrata,
@@ -53,7 +55,6 @@ from oversight.harness.estimate.intervals import (
     drawn_interval,
     effective_size,
     scale_by_share,
-    share_interval,
 )
 from oversight.harness.estimate.routed_sample import (
     RESOLUTION_ASSUMPTIONS,
@@ -75,8 +76,7 @@ _FLAT = 0.05
 def question_weights(c: FloatArray, data: RoutedSample) -> FloatArray:
     """Compute the coefficient of every answer in equation (G), (c_k − C*)/π_k, shape (n,)."""
     constant = optimal_constant(c, data.propensities, data.posterior, data.valid)
-    gap: FloatArray = c[data.item, data.asked] - constant[data.item]
-    return gap / data.propensities[data.item, data.asked]
+    return (c[data.item, data.asked] - constant[data.item]) / data.propensities[data.item, data.asked]
 
 
 def pseudo_outcomes(c: FloatArray, data: RoutedSample) -> FloatArray:
@@ -483,8 +483,7 @@ def resolved_accuracy(
     """
     check_level(level)
     z = np.asarray(correct, dtype=np.int64)
-    for row in np.flatnonzero((z < UNKNOWN) | (z > 1)):
-        raise EstimateError(f"correct[{row}] must be 0, 1 or -1 (unknown), is {z[row]}")
+    check_rows("correct", z, (z >= UNKNOWN) & (z <= 1), "be 0, 1 or -1 (unknown)")
     unknown = int((z == UNKNOWN).sum())
     right, n = int((z == 1).sum()), len(z) - unknown
     if n == 0:

@@ -308,8 +308,7 @@ class ItemAnswers:
         """
         truth = self.truth[items][:, None]
         unknown = np.where((predicted < 0) | (self._said(predicted, items) == NO), 0, UNKNOWN)
-        found: IntArray = np.where(truth >= 0, predicted == truth, unknown)
-        return found
+        return np.where(truth >= 0, predicted == truth, unknown)
 
     def was_heard(self, predicted: IntArray, items: IntArray, correct: IntArray) -> IntArray:
         """Return whether the question about each prediction was answered, shape (n, models).
@@ -318,10 +317,7 @@ class ItemAnswers:
         not asked, the value is `UNKNOWN` if `correct` is `UNKNOWN`, otherwise 0.
         """
         said = self._said(predicted, items)
-        found: IntArray = np.select(
-            [said == _NOT_ASKED, said == ABSTAINED], [np.minimum(correct, 0), UNKNOWN], 1
-        )
-        return found
+        return np.select([said == _NOT_ASKED, said == ABSTAINED], [np.minimum(correct, 0), UNKNOWN], 1)
 
     def _said(self, predicted: IntArray, items: IntArray) -> IntArray:
         if not self.keys.size:
@@ -329,8 +325,7 @@ class ItemAnswers:
         wanted = key_of(items[:, None], predicted)
         place = np.minimum(np.searchsorted(self.keys, wanted), self.keys.size - 1)
         hit = (self.keys[place] == wanted) & (predicted >= 0)
-        found: IntArray = np.where(hit, self.kinds[place], _NOT_ASKED)
-        return found
+        return np.where(hit, self.kinds[place], _NOT_ASKED)
 
 
 def read_item_answers(labels: LabelColumns) -> ItemAnswers:

@@ -33,7 +33,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
-from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, keep_drawn
+from oversight.harness.columns import YES, LabelColumns, PredictionColumns, keep_drawn, read_questions
 from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate.evaluation import complete
 from oversight.harness.estimate.evidence import PARTIAL_KINDS, Evidence, collected_part
@@ -327,8 +327,7 @@ def _read_second(
     mine = np.flatnonzero(row >= 0)
     mine = mine[yes[row[mine]] == 0]
     label = second.answers[mine]
-    kind = np.where(label >= 0, np.append(second.kind, ABSTAINED)[label], -9)
-    waiting, heard = int(np.count_nonzero(kind == -9)), (kind == YES) | (kind == NO)
+    waiting, heard = int(np.count_nonzero(label < 0)), read_questions(second)[1][mine]
     put, used = len(mine), int(np.count_nonzero(heard))
     if waiting > FEW_OPEN * put or not used:
         raise NotIdentified(
@@ -338,9 +337,9 @@ def _read_second(
     propensities, shares, chance = np.zeros((len(drawn), width)), np.zeros((n, width)), np.zeros(n)
     each = np.repeat(np.arange(len(drawn)), drawn.offered.number)
     column = np.arange(drawn.offered.values.size) - np.repeat(drawn.offered.start[:-1], drawn.offered.number)
-    inside: BoolArray = column < width
+    inside = column < width
     propensities[each[inside], column[inside]] = drawn.offered.values[inside]
-    mine, answered = mine[heard], kind[heard]
+    mine, answered = mine[heard], second.kind[label[heard]]
     at, rho = row[mine], propensities[mine].sum(axis=1)
     shares[at] = propensities[mine] / rho[:, None]
     chance[at] = np.minimum(1.0, rho) * used / put

@@ -551,9 +551,8 @@ def _variances(
 
 def _square(deviation: FloatArray, cluster: IntArray | None) -> FloatArray:
     """Return the squared deviation of every item, or the squared sum of deviations of every cluster."""
-    sums: FloatArray = deviation if cluster is None else np.bincount(cluster, deviation).astype(np.float64)
-    squares: FloatArray = sums**2
-    return squares
+    sums = deviation if cluster is None else np.bincount(cluster, deviation).astype(np.float64)
+    return sums**2
 
 
 def _square_plain(
@@ -656,8 +655,7 @@ def _find_chances(
         return np.full(n, np.count_nonzero(option[:n] >= 0) / max(1, np.count_nonzero(option >= 0)))
     drawn = np.count_nonzero(pool.drawn & (predictions.option >= 0))
     share = np.count_nonzero(option[:n] >= 0) / max(1, drawn)
-    chances: FloatArray = share / pool.weight[answered]
-    return chances
+    return share / pool.weight[answered]
 
 
 JUDGED = "judged"

@@ -56,7 +56,6 @@ import numpy as np
 from oversight.harness.arrays import FAILED, UNREADABLE, AnyIntArray, FloatArray, IntArray
 from oversight.harness.columns import (
     ABSTAINED,
-    NO,
     YES,
     AnyLabels,
     AnyPredictions,
@@ -70,6 +69,7 @@ from oversight.harness.estimate.core import (
     BinomialSample,
     blaker,
     check_counts,
+    check_known,
     check_level,
     chi2_tail,
     effective_options,
@@ -77,8 +77,8 @@ from oversight.harness.estimate.core import (
     z_value,
 )
 from oversight.harness.estimate.decoding import UNIFORM_ASSUMPTIONS
-from oversight.harness.estimate.estimators import POINTS, check_estimator, make_point
-from oversight.harness.estimate.intervals import check_method, make_interval, scale_by_share, weighted_score
+from oversight.harness.estimate.estimators import POINTS, make_point, pool_samples
+from oversight.harness.estimate.intervals import INTERVALS, make_interval, scale_by_share, weighted_score
 from oversight.harness.estimate.tilting import join_rows, tilted_score, uniform_rows
 from oversight.harness.types import (
     Counts,
@@ -266,16 +266,11 @@ class Tally:
 
     def add(self, other: Tally) -> Tally:
         """Add a tally with the same K and split; the sum has no stratum name."""
-        misses: Counter[float] = Counter()
-        right: Counter[float] = Counter()
-        for m in (*self.misses, *other.misses):
-            misses[m.K] += m.n
-            right[m.K] += m.S
         return replace(
             self,
             stratum="",
             hits=BinomialSample(2, self.hits.n + other.hits.n, self.hits.S + other.hits.S),
-            misses=tuple(BinomialSample(K, n, right[K]) for K, n in misses.items()),
+            misses=pool_samples((*self.misses, *other.misses)),
             **{name: getattr(self, name) + getattr(other, name) for name in _COUNTED},
         )
 
@@ -370,8 +365,8 @@ def estimate_tallies(
     """
     check_level(level)
     method = interval or ("wald" if published else "exact")
-    check_estimator(estimator)
-    check_method(method)
+    check_known("estimator", estimator, POINTS)
+    check_known("interval", method, INTERVALS)
     used = [t for t in tallies.strata if t.n_labelled]
     if not used:
         raise EstimateError(
@@ -485,22 +480,16 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
     n, carried = sum(t.n_labelled for _, t in groups), sum(t.n_readable for _, t in groups)
     if not readable:
         return none_readable("", n, level)
-    if estimator in ("ord", "comp"):
-        chosen = [(w, t, (t.hits,) if estimator == "ord" else t.misses) for w, t in readable]
-        for _, t, _ in chosen:
-            make_point(estimator, t.hits, t.misses)  # refuses a group for which the estimator is undefined
-    else:
-        chosen = [(w, t, tuple(c for c in (t.hits, *t.misses) if c.n)) for w, t in readable]
     share = math.fsum(w * t.n_readable for w, t in readable)
+    points = [(w * t.n_readable / share, make_point(estimator, t.hits, t.misses)) for w, t in readable]
     if estimator not in ("ord", "comp") and all(c.K == t.K for _, t in readable for c in t.misses):
         rows = join_rows([uniform_rows(t.K, t.outcomes, w / share) for w, t in readable])
         found = tilted_score(rows, level)
         value, low, high, se, method = found.value, found.low, found.high, found.se, "tilted-score"
     else:
-        shares = [(w * t.n_readable / share, samples) for w, t, samples in chosen]
+        shares = [(w, point.components) for w, point in points]
         (value, low, high, se), method = weighted_score(shares, level), "weighted-score"
     if estimator in ("ivw", "ivw_half"):
-        points = [(w * t.n_readable / share, make_point(estimator, t.hits, t.misses)) for w, t in readable]
         value = math.fsum(w * p.value for w, p in points)
     notes: tuple[Note, ...] = () if 0 <= value <= 1 else (Note(NoteKind.OUT_OF_RANGE),)
     if not low <= min(1.0, max(0.0, value)) <= high:
@@ -577,33 +566,6 @@ class ModelEstimates(Displayable, dict[str, Estimates]):
         return "\n".join(f"{name}: {made.headline}" for name, made in self.items())
 
 
-def all_estimators(
-    tallies: Tallies, *, interval: str | None = None, level: float = 0.95, published: bool = False
-) -> Estimates:
-    """Compute every estimator from one model's tallies; parameters as in `estimate_tallies`.
-
-    Raises
-    ------
-    EstimateError
-        If no estimator is defined for these counts.
-    """
-    found: dict[str, Estimate] = {}
-    undefined: dict[str, str] = {}
-    check_level(level)
-    if interval is not None:
-        check_method(interval)
-    for name in POINTS:
-        try:
-            found[name] = estimate_tallies(
-                tallies, estimator=name, interval=interval, level=level, published=published
-            )
-        except EstimateError as error:
-            undefined[name] = str(error)
-    if not found:
-        raise EstimateError(f"no estimator is defined: {undefined['ml']}")
-    return Estimates(found, undefined)
-
-
 def estimate_counts(
     K: int,
     S_o: int,
@@ -657,7 +619,21 @@ def estimate_counts(
         n_yes=n_o,
         n_no=n_c,
     )
-    return all_estimators(Tallies(strata=(one,)), interval=interval, level=level, published=published)
+    check_level(level)
+    if interval is not None:
+        check_known("interval", interval, INTERVALS)
+    found: dict[str, Estimate] = {}
+    undefined: dict[str, str] = {}
+    for name in POINTS:
+        try:
+            found[name] = estimate_tallies(
+                Tallies(strata=(one,)), estimator=name, interval=interval, level=level, published=published
+            )
+        except EstimateError as error:
+            undefined[name] = str(error)
+    if not found:
+        raise EstimateError(f"no estimator is defined: {undefined['ml']}")
+    return Estimates(found, undefined)
 
 
 CONFIDENCE: Literal["confidence"] = "confidence"
@@ -725,51 +701,6 @@ def find_strata(predictions: PredictionColumns, labels: LabelColumns, strata: St
     if strata is not None and not isinstance(strata, ItemValues | Mapping):
         raise WrongType("strata", "a dictionary of item id to stratum, or 'confidence'", strata)
     return ItemValues.of(strata, labels.index) if isinstance(strata, Mapping) else strata
-
-
-def fill_answers(
-    said: AnyIntArray,
-    option: AnyIntArray,
-    item: AnyIntArray,
-    y_hat: AnyIntArray,
-    n_options: AnyIntArray,
-    *,
-    favourable: bool,
-) -> AnyIntArray:
-    """Fill in missing answers, all in favour of the model or all against it.
-
-    In favour: yes about the prediction, no about other options. Against: no about the prediction, and yes
-    about one other option. An item never gets a second yes, because it has one true option. An answer stays
-    missing if it would be a no and all other options are refused.
-
-    Parameters
-    ----------
-    said, option, item
-        Shape (L,): answer (1 yes, 0 no, −1 missing), option asked about, and position of the item.
-    y_hat, n_options
-        Shape (N,): option predicted by the model (negative if none), and number of options K.
-    favourable
-        Whether to fill in answers in favour of the model.
-
-    Returns
-    -------
-    array
-        Shape (L,): the answers, coded as `said`.
-    """
-    on_prediction = option == y_hat[item]
-    alone = np.bincount(item, minlength=n_options.size)[item] == 1
-    kind = np.where(alone & (said == ABSTAINED), np.where(on_prediction == favourable, YES, NO), said)
-    has_yes = np.bincount(item[kind == YES], minlength=n_options.size) > 0
-    refused = np.bincount(item[kind == NO], minlength=n_options.size)
-    for row in np.flatnonzero(kind == ABSTAINED).tolist():
-        i = int(item[row])
-        if not has_yes[i] and on_prediction[row] == favourable:
-            kind[row] = YES
-            has_yes[i] = True
-        elif refused[i] < n_options[i] - 1:
-            kind[row] = NO
-            refused[i] += 1
-    return kind
 
 
 def check_labels(predictions: PredictionColumns, labels: LabelColumns) -> None:

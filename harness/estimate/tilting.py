@@ -43,8 +43,8 @@ from scipy.special import stdtrit
 
 from oversight.harness.arrays import BoolArray, FloatArray, IntArray, find_equal, fix_constant
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.core import find_root
-from oversight.harness.estimate.intervals import ClusterVariance, share_interval, skewed_step
+from oversight.harness.estimate.core import find_root, share_interval
+from oversight.harness.estimate.intervals import ClusterVariance, skewed_step
 
 _PRIOR_MEAN = np.array([1.0, 0.0, 0.0, 0.0])
 _PRIOR_SD = np.array([0.4, 0.5, 3.0, 3.0])
@@ -473,8 +473,7 @@ def tilted_outcomes(rows: TiltedRows) -> FloatArray:
     """Return the outcomes g at the estimate, minus the estimate; shape (R,)."""
     best = fall_through_zero(lambda tilt: _score(rows, tilt).gap, 0)
     g = _outcomes(rows, best)[-1]
-    outcomes: FloatArray = g - float((rows.count * rows.weight) @ g)
-    return outcomes
+    return g - float((rows.count * rows.weight) @ g)
 
 
 def tilt_of(rows: TiltedRows, mean: float) -> float:
@@ -491,8 +490,7 @@ def tilt_of(rows: TiltedRows, mean: float) -> float:
 def outcomes_at(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return E_λ c, Var_λ(g) and the outcome g of every row at a tilt λ; shape (R,) each."""
     up, down, variance, g = _outcomes(rows, tilt)
-    mean: FloatArray = up - down
-    return mean, variance, g
+    return up - down, variance, g
 
 
 def score_at(rows: TiltedRows, mean: float = 0.0) -> float:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oversight.harness.estimate import clopper_pearson
-from oversight.harness.estimate.intervals import effective_size, scale_by_share, share_interval
+from oversight.harness.estimate.core import share_interval
+from oversight.harness.estimate.intervals import effective_size, scale_by_share
 
 ends = st.tuples(*[st.floats(-1, 1)] * 3).map(lambda three: tuple(sorted(three)))
 
