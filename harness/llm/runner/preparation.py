@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import orjson
@@ -61,8 +62,10 @@ def prepare(
 ) -> list[Prepared]:
     """Find out which features each model offers, and check that every needed endpoint answers.
 
-    An endpoint is checked only if its model has unanswered items or untested features. A feature is tested
-    once per model and endpoint, and the result is stored.
+    An endpoint is checked only if its model has unanswered items or untested features. The result of a test
+    is stored by model and endpoint. A feature that a model did not offer is tested again at the start of
+    every run without answers, or if the run needs it. A run with answers keeps its features, because other
+    features would make it another run.
 
     Parameters
     ----------
@@ -169,25 +172,29 @@ class _Looks:
 
     wanted: RequestedItems
     looked: set[str] = field(default_factory=set)
+    tested: set[tuple[str, str, _Feature]] = field(default_factory=set)
 
     async def look(self, target: Target, model: RunnableModel, budget: Budget | None, used: Usage) -> Target:
         settings, update = target.settings, dict[str, bool | str]()
         limited = LimitedModel(model, Limiter(1), settings.tries, is_billed=not target.is_program)
         hold = None if budget is None else budget.hold
 
-        async def offers(feature: _Feature) -> bool:
-            return await self._offers(target, model, feature, lambda r: limited.ask(r, used, hold))
+        async def offers(feature: _Feature, *, is_needed: bool = False) -> bool:
+            ask = partial(limited.ask, counts=used, hold=hold)
+            again = is_needed or not self._has_begun(target)
+            return await self._offers(target, model, feature, ask, again=again)
 
         if settings.structured != "never":
-            update["structured"] = await offers("structured")
+            update["structured"] = await offers("structured", is_needed=settings.structured == "always")
             if settings.structured == "always" and not update["structured"]:
                 raise ConfigError(
                     f'{target.spec.name}: structured = "always", but {settings.where} does not follow a JSON '
                     'Schema; use "auto" or "never"'
                 )
         if settings.logprobs:
-            update["logprobs"] = await offers("logprobs")
-            if target.spec.name in self.wanted.judges and not update["logprobs"]:
+            is_judge = target.spec.name in self.wanted.judges
+            update["logprobs"] = await offers("logprobs", is_needed=is_judge)
+            if is_judge and not update["logprobs"]:
                 raise ConfigError(
                     f"{target.spec.name}: logprobs = true, but {settings.where} returns no "
                     "log-probabilities, so there are no judge probabilities; use samples = 5, or logprobs = "
@@ -224,14 +231,23 @@ class _Looks:
             await model.check()
             self.looked.add(target.settings.where)
 
-    async def _offers(self, target: Target, model: RunnableModel, feature: _Feature, ask: _Ask) -> bool:
-        settings, probes = target.settings, self.wanted.store.calls
-        known = probes.read_probe(settings.where, settings.model, feature)
-        if known is None:
+    async def _offers(
+        self, target: Target, model: RunnableModel, feature: _Feature, ask: _Ask, *, again: bool
+    ) -> bool:
+        """Whether a model offers a feature; with `again`, a stored result that denies it is tested again."""
+        probes, key = self.wanted.store.calls, (target.settings.where, target.settings.model, feature)
+        known = probes.read_probe(*key)
+        if known is None or (again and not known and key not in self.tested):
             await self._check(target, model)
             known, detail = await _probe(ask, feature)
-            probes.add_probe(settings.where, settings.model, feature, offered=known, detail=detail)
+            probes.add_probe(*key, offered=known, detail=detail)
+            self.tested.add(key)
         return known
+
+    def _has_begun(self, target: Target) -> bool:
+        """Whether the run with the stored features has answers."""
+        settled = _settle(self.wanted.store, target)
+        return settled is not None and self.wanted.store.runs.count_predictions(settled.spec.id) > 0
 
 
 async def _probe(ask: _Ask, feature: _Feature) -> tuple[bool, str]:
