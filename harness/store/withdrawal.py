@@ -42,13 +42,14 @@ from oversight.harness.store.tables.labelling_tables import (
     LabelTaskRow,
 )
 from oversight.harness.store.tables.open_tables import UnitDrawRow
-from oversight.harness.store.tables.run_tables import CallRow, PredictionRow, RunColumnsRow
+from oversight.harness.store.tables.run_tables import CallRow, LedgerRow, PredictionRow, RunColumnsRow
 from oversight.harness.types import Item, Usage
 
 _EVENT, _ITEM = AuditEventRow.__table__, ItemRow.__table__
 _TASK, _QUEUE = LabelTaskRow.__table__, LabelQueueRow.__table__
 _QUARANTINE, _REVISION = LabelQuarantineRow.__table__, LabelRevisionRow.__table__
 _PREDICTION, _CONTROL = PredictionRow.__table__, ControlQuestionRow.__table__
+_LEDGER = LedgerRow.__table__
 _REPLIES = (
     (AnswerRow.__table__, "question_id", "verdict"),
     (ControlAnswerRow.__table__, "question_id", "verdict"),
@@ -327,7 +328,8 @@ def _of_item(table: sa.Table, item_id: str) -> Iterable[tuple[sa.Table, sa.Colum
 def _charge_predictions(connection: sa.Connection, item_id: str) -> int:
     """Charge runs for the usage of an item's predictions, which the caller then removes.
 
-    Returns the number of these predictions.
+    A workflow run is not charged, because the ledger has the usage of its calls already. Returns the number
+    of these predictions.
     """
     p = _PREDICTION.c
     sums = (sa.func.sum(p.attempts), sa.func.sum(p.input_tokens), sa.func.sum(p.output_tokens))
@@ -335,6 +337,8 @@ def _charge_predictions(connection: sa.Connection, item_id: str) -> int:
     number = 0
     for run, requests, input_tokens, output_tokens, rows in connection.execute(query):
         used = Usage(int(requests), int(input_tokens), int(output_tokens))
-        book(connection, run, "charged", used)
+        paid = (_LEDGER.c.run_id == run, _LEDGER.c.kind == "paid")
+        if not connection.execute(sa.select(_LEDGER.c.run_id).where(*paid)).first():
+            book(connection, run, "charged", used)
         number += rows
     return number

@@ -147,6 +147,8 @@ def test_calls_that_are_all_cached_cost_nothing(
     assert paid["input_tokens"] + paid["output_tokens"] == paid["answer_tokens"] == free["answer_tokens"] > 0
     assert (free["input_tokens"], free["output_tokens"]) == (0, 0)
     assert sorted(charged_requests(tmp_path)) == [(0, 0), (120, 0)]
+    oversight("items", "remove", "i0", "--reason", "gone")  # what was paid stays paid, and only once
+    assert sorted(charged_requests(tmp_path)) == [(0, 0), (120, 0)]
 
 
 def test_a_kill_between_tries_charges_the_call_that_is_out_and_no_other(tmp_path: Path) -> None:

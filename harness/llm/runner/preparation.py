@@ -20,7 +20,7 @@ from oversight.harness.llm.runner.event_loop import run_in_loop
 from oversight.harness.llm.runner.prompt import CHOICES, answer_schema
 from oversight.harness.llm.runner.targets import RequestedItems, Target
 from oversight.harness.output import say
-from oversight.harness.store import Store, Uncertain
+from oversight.harness.store import UNDER_WAY, Store, Uncertain
 from oversight.harness.types import Usage
 
 _NEVER_SAID = ("green-4", "blue-7")
@@ -64,8 +64,8 @@ def prepare(
 
     An endpoint is checked only if its model has unanswered items or untested features. The result of a test
     is stored by model and endpoint. A feature that a model did not offer is tested again at the start of
-    every run without answers, or if the run needs it. A run with answers keeps its features, because other
-    features would make it another run.
+    every run without answers, or if the run needs it. A run with answers or an unfinished batch keeps its
+    features, because other features would make it another run.
 
     Parameters
     ----------
@@ -239,15 +239,23 @@ class _Looks:
         known = probes.read_probe(*key)
         if known is None or (again and not known and key not in self.tested):
             await self._check(target, model)
-            known, detail = await _probe(ask, feature)
+            try:
+                known, detail = await _probe(ask, feature)
+            except RefusedRequest:
+                if known is None:
+                    raise
+                return known  # the stored result still holds
             probes.add_probe(*key, offered=known, detail=detail)
             self.tested.add(key)
         return known
 
     def _has_begun(self, target: Target) -> bool:
-        """Whether the run with the stored features has answers."""
-        settled = _settle(self.wanted.store, target)
-        return settled is not None and self.wanted.store.runs.count_predictions(settled.spec.id) > 0
+        """Whether the run with the stored features has answers or an unfinished batch."""
+        store, settled = self.wanted.store, _settle(self.wanted.store, target)
+        if settled is None:
+            return False
+        run = settled.spec.id
+        return store.runs.count_predictions(run) > 0 or bool(store.calls.read_batches(run, UNDER_WAY))
 
 
 async def _probe(ask: _Ask, feature: _Feature) -> tuple[bool, str]:
