@@ -91,6 +91,7 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
                     "sandbox": plan.tier,
                     "calls_paid": spent.calls,
                     "calls_cached": spent.cached,
+                    "answer_tokens": sum(u.tokens for u in store.runs.sum_answers(target.spec.id)),
                     "guessed": spent.guessed,
                 }
             )
@@ -113,7 +114,8 @@ def _refuse_erased(store: Store, file: str, found: Workflow) -> None:
 def _describe_results(results: dict[str, Any]) -> str:
     words = [
         f"{describe_run(name, result)}\n    {result['calls_paid']} calls paid for now, "
-        f"{result['calls_cached']} found in the cache; sandbox: {result['sandbox']}"
+        f"{result['calls_cached']} found in the cache; sandbox: {result['sandbox']}\n"
+        f"    with replies found in the cache, the answers took {result['answer_tokens']:,} tokens"
         for name, result in results.items()
     ]
     return "\n".join([head_of_runs(results), *words, tail_of_runs(results)]).rstrip()

@@ -24,6 +24,7 @@ from oversight.harness.analysis import OpenStudy, true_accuracy
 from oversight.harness.columns import LabelColumns, PredictionColumns, mark
 from oversight.harness.config import Study
 from oversight.harness.estimate import accuracy, collected_part, compare, explain_failures
+from oversight.harness.output import counted
 from oversight.harness.report import SearchedCandidate, SearchedWinner, SearchReport
 from oversight.harness.store import Store
 from oversight.harness.types import Candidate, Estimate, Item, Prediction, PredictionStatus, Standing
@@ -65,7 +66,7 @@ def report_search(
         duplicates=sum("duplicate" in e for e in slots),
         winner=report_winner(study, store, context, board, truth) if "winner" in events else None,
         a_a=a_a(context, board),
-        power=context.describe_labels(),
+        power=[*context.describe_labels(), *_tell_removed(store)],
         spent=count_spent(archive),
         settings=section.model_dump(),
     )
@@ -314,10 +315,15 @@ def _difference(predictions: Mapping[str, PredictionColumns], labels: LabelColum
     return f"{points:+z.1f} points, 95 % interval {low:+z.1f} to {high:+z.1f} ({pair.items} items){doubt}"
 
 
+def _tell_removed(store: Store) -> list[str]:
+    removed = len(store.withdrawals.read_removed())
+    return [f"{counted(removed, 'item')} removed from the study; tokens do not count them"] if removed else []
+
+
 def count_spent(archive: Archive) -> dict[str, int]:
     """Return the number of tokens by split for candidates' answers, and the optimiser's number of tokens.
 
-    A call that several answers share is counted for each answer.
+    A call that several answers share is counted for each answer. Answers about removed items do not count.
     """
     spent = {split: archive.table.sum_tokens(items) for split, items in archive.splits.items()}
     slots = (e for key, e in archive.events.items() if key.startswith("slot/"))

@@ -210,4 +210,5 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
         "unfinished": store.calls.read_charge(target.spec.id).answers,
         "late": 0,  # always 0, because only one process makes a run; kept for programs that read the output
         "usd": dollars(target.price, usage, runs.read_prices(run)),
+        **({"confidences": False} if target.settings.logprobs and not target.spec.logprobs else {}),
     }

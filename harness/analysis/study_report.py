@@ -141,6 +141,8 @@ class ModelReport:
         Results by class, if requested.
     steps
         Step that read an answer → number of predictions; see `oversight.harness.llm.Step`.
+    fewer
+        Number of items with fewer samples than other items, because a run with more samples was stopped.
 
     Examples
     --------
@@ -170,6 +172,7 @@ class ModelReport:
     usd_per_correct: tuple[float, float, float | None] | None = None
     classes: ClassEstimates | None = None
     steps: Mapping[str, int] = field(default_factory=dict)
+    fewer: int = 0
 
     @property
     def accuracy(self) -> Estimate | None:
@@ -221,8 +224,8 @@ def _report_model(
 ) -> ModelReport:
     """Return the report of one run, with its estimates or with the reason why its data allow none."""
     store, answered = opened.store, opened.runs.answered(run["name"])
-    charged = [*answered.usage, *store.runs.sum_charges(run["id"])]
-    usd = run_cost(store, study_prices(opened.study), run, charged)
+    paid = store.runs.sum_usage(run["id"], answered.usage)
+    usd = run_cost(store, study_prices(opened.study), run, paid)
     every = answered.predictions
     predictions = keep_drawn(every, evidence.labels)
     labels = keep_predicted(evidence.labels, predictions)
@@ -237,6 +240,7 @@ def _report_model(
         created=run["created"],
         predictions=len(every),
         items=_count_items(every, predictions.ran, labels, evidence.labels.asked),
+        fewer=int(np.count_nonzero(every.is_there & ~every.is_complete)),
         estimates=estimates,
         undefined=dict(made.undefined),
         unusable=unusable,

@@ -284,11 +284,15 @@ class PredictionColumns:
     confidence
         Shape (N,), in [0, 1]: the model's probability of the option that it predicts, NaN if unknown; None if
         it is unknown for all items.
+    has_fewer
+        Shape (N,): whether the model answered an item less often than another item, because several samples
+        per item were not finished; None if this is so for no item.
     """
 
     index: ItemIndex
     option: AnyIntArray
     confidence: FloatArray | None = None
+    has_fewer: BoolArray | None = None
 
     @classmethod
     def of(cls, predictions: Sequence[Prediction], index: ItemIndex) -> PredictionColumns:
@@ -314,6 +318,11 @@ class PredictionColumns:
     def is_there(self) -> BoolArray:
         """Whether the model was asked about each item, shape (N,)."""
         return np.asarray(self.option != ABSENT)
+
+    @property
+    def is_complete(self) -> BoolArray:
+        """Whether the model was asked about each item, and as often as about any other; shape (N,)."""
+        return self.is_there if self.has_fewer is None else self.is_there & ~self.has_fewer
 
     @cached_property
     def ran(self) -> BoolArray:
@@ -863,11 +872,12 @@ class ItemGroup:
 
     def take(self, predictions: PredictionColumns) -> PredictionColumns:
         """Select a model's predictions for the group."""
-        confidence = predictions.confidence
+        confidence, fewer = predictions.confidence, predictions.has_fewer
         return PredictionColumns(
             index=self.index,
             option=predictions.option[self.places],
             confidence=None if confidence is None else confidence[self.places],
+            has_fewer=None if fewer is None else fewer[self.places],
         )
 
 

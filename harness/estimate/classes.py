@@ -1260,7 +1260,7 @@ def compare_classes(
         made = [ClassResults(ClassEvidence.ready(m, said, number, None, each), classes, costs) for m in kept]
     except NotIdentified as error:
         return ClassComparison(results={}, undefined=dict.fromkeys(names, str(error)))
-    unfinished = why_unfinished(said.asked_items, np.logical_and.reduce([m.is_there for m in columns]))
+    unfinished = why_unfinished(said.asked_items, np.logical_and.reduce([m.is_complete for m in columns]))
     found, undefined = dict[str, tuple[Comparison, ...]](), dict[str, str]()
     for name, metric, option in name_results(metrics, classes, costs):
         try:

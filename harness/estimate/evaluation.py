@@ -602,10 +602,13 @@ def complete(
     failures = explain_failures(predictions, labels, corrected=corrected) if checks else ""
     estimate, hidden = _allow_for_missing(estimate, predictions, labels, make)
     answered = np.count_nonzero(predictions.ran)
+    fewer = np.count_nonzero(predictions.is_there & ~predictions.is_complete)
     unfinished = (
         f"the model answered {answered} of {len(predictions) + counts.unpredicted} items; the items "
         "answered first may not be a random sample"
         if counts.unpredicted
+        else f"{fewer} items have fewer samples than others, which may not be a random sample"
+        if fewer
         else ""
     )
     ends = (estimate.value, estimate.low, estimate.high)

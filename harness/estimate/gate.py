@@ -690,10 +690,12 @@ def _decide(
     waiting = 0 if labels.drawn is None else int(np.count_nonzero(labels.answers < 0))
     nothing = GateVerdict(bar=bar, level=level, method=ANY_TIME, open_questions=waiting)
     there = np.logical_and.reduce([m.is_there for m in models])
-    missing = int(np.count_nonzero(labels.asked_items & ~there))
+    complete = np.logical_and.reduce([m.is_complete for m in models])
+    missing = int(np.count_nonzero(labels.asked_items & ~complete))
     if missing:
+        lack = "have fewer samples than others" if there[labels.asked_items].all() else "have no answer"
         return nothing.withheld(
-            f"the run is not finished: {missing} items asked about have no answer of "
+            f"the run is not finished: {missing} items asked about {lack} of "
             f"{'the model' if len(models) == 1 else 'both models'}, and the items run first may not be a "
             "random sample"
         )

@@ -322,7 +322,8 @@ def compare(
     everywhere = np.logical_and.reduce([p.is_there for p in predictions])
     refuse("compare", labels.conditions, gold=errors is not None)
     labels, notes = collected_part(replace(labels, models=tuple(predictions)), everywhere)
-    why = why_unfinished(labels.asked_items, everywhere)
+    complete = np.logical_and.reduce([p.is_complete for p in predictions])
+    why = why_unfinished(labels.asked_items, complete)
     unequal, tilts = find_unequal(labels, everywhere), errors is None and test != "sign"
     if unequal is not None and tilts and unequal.rates is not None:
         notes += (unequal.note,)
@@ -457,12 +458,15 @@ def _test_signs(
     return sign_test(a[rows], b[rows], data.asked[no], int(options[0]), level=level, names=names)
 
 
-def why_unfinished(asked: BoolArray, everywhere: BoolArray) -> str:
-    """Return why a comparison may be biased; empty if all models were run on all items asked about."""
-    missing = np.count_nonzero(asked & ~everywhere)
+def why_unfinished(asked: BoolArray, complete: BoolArray) -> str:
+    """Return why a comparison may be biased; empty if all models were run on all items asked about.
+
+    `complete`, shape (N,): whether an item was run with every model, with all samples.
+    """
+    missing = np.count_nonzero(asked & ~complete)
     return (
-        f"{missing} of {np.count_nonzero(asked)} items asked about were not run with every model; the items "
-        "run first may not be a random sample"
+        f"{missing} of {np.count_nonzero(asked)} items asked about were not run with every model, or with "
+        "fewer samples than other items; the items run first may not be a random sample"
         if missing
         else ""
     )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from oversight.harness.store import Store
 
 _SEES = {INFORMATIVE: "tells true from false", UNDECIDED: "not shown to tell true from false"}
-_STATES = {CALIBRATED: "its probabilities hold", UNDECIDED: "calibration open"}
+_STATES = {CALIBRATED: "its confidence holds", UNDECIDED: "calibration open"}
 
 
 def report_to_json(report: JudgeReport) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def report_lines(report: JudgeReport) -> list[Any]:
     ...     lines = report_lines(report_judges(store, study, JudgeQuestion(judges=["careful"])))
     ...
     >>> print(lines[0])
-    careful: not shown to tell true from false; calibration open.
+    careful: not shown to tell true from false; 5 answers about its first choices, at least 20 are needed.
     """
     from rich.text import Text
 
@@ -131,7 +131,9 @@ def verdict_line(report: JudgeReport, quality: JudgeQuality) -> str:
     """Return one line that says whether a judge tells true from false, and whether it is calibrated."""
     sees, states = judge_verdict(quality)
     seen = _SEES.get(sees, "MISLEADS: false options get higher probabilities than true ones")
-    stated = _STATES.get(states, "its probabilities DO NOT HOLD")
+    stated = _STATES.get(states, "its confidence DOES NOT HOLD")
+    if states != UNDECIDED and report.scope != OPTIONS:
+        stated += " where a model predicts its first choice"
     if not quality.curve and not quality.error.n:
         stated = "no answers to calibrate by"
     elif not quality.curve:
@@ -166,7 +168,7 @@ def measure_text(measure: Measure, scale: float = 100, digits: int = 0) -> str:
 
 
 def _quality_table(report: JudgeReport) -> Table:
-    table = plain_table("judge", "agrees %", "area", "calibration error", "yes overstated by", "answers")
+    table = plain_table("judge", "agrees %", "area", "calibration error", "overconfident by", "answers")
     withheld = []
     for one in report.judges:
         table.add_row(

@@ -3,10 +3,13 @@
 Every measure is a mean over the questions in the scope of `oversight.harness.judges.questions`, weighted by
 the inverse of their propensities.
 
-The calibration error is Σ_b s_b |θ_b| over bins b of the stated probability, where s_b is the share of
-questions in a bin and θ_b their mean of answer − probability (Naeini et al. 2015, AAAI). Because
-|Σ s|θ̂| − Σ s|θ|| is at most Σ s_b |θ̂_b − θ_b|, the quantile of this sum for independent normal errors gives
-an interval that is valid although the estimate is biased upwards.
+Calibration is measured on the questions about the judge's first choice, the option with its highest
+probability; if options tie, there is no first choice. Over all options, overconfidence would hardly show,
+because most options have a low probability. The calibration error is Σ_b s_b |θ_b| over bins b of the stated
+probability, where s_b is the share of first choices in a bin and θ_b their mean of answer − probability
+(Naeini et al. 2015, AAAI). With estimates ŝ and θ̂, |Σ ŝ|θ̂| − Σ s|θ|| is at most Σ ŝ_b |θ̂_b − θ_b| +
+|Σ (ŝ_b − s_b) |θ_b||. The quantile of this sum for independent normal errors gives an interval that is valid
+although the estimate is biased upwards.
 
 The interval of the area inverts its score equation (Newcombe 2006, Statistics in Medicine 25, method 5) with
 effective numbers of answers, widened by the design effect of the placement values (DeLong et al. 1988).
@@ -41,16 +44,16 @@ _DRAWS = 4000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationBin:
-    """Questions whose stated probabilities lie between `start` and `end`.
+    """First choices whose stated probabilities lie between `start` and `end`.
 
     Attributes
     ----------
     stated
         Mean stated probability.
     share
-        Share of all questions that are in the bin.
+        Share of all first choices that are in the bin.
     yes
-        Share of the bin's questions that experts answer with yes.
+        Share of the bin's first choices that experts confirm.
     """
 
     start: float
@@ -82,11 +85,11 @@ class JudgeQuality:
     silent
         Number of answered questions about items that the judge did not judge.
     bias
-        Mean of stated probability − answer; positive if the judge overstates the probability of yes.
+        Mean of stated probability − answer over first choices; positive if the judge is overconfident.
     error
-        Calibration error.
+        Calibration error of first choices: mean absolute gap in the bins of the curve.
     curve
-        Bins of the calibration curve; empty if the judge states no probabilities.
+        Bins of the calibration curve of first choices; empty if `error` is withheld.
     area
         Area under the ROC curve: probability that a true option has a higher probability than a false one.
     agreement
@@ -138,8 +141,8 @@ def judge_quality(
     curve: tuple[CalibrationBin, ...] = ()
     error = bias = Measure.withheld("the judge states no probabilities", len(mine))
     if judge.stated:
-        curve, error = calibration(p, mine, level)
-        bias = _bias(p, mine, level)
+        curve, error = calibration(p[says], mine.take(says), level)
+        bias = _bias(p[says], mine.take(says), level)
     return JudgeQuality(
         name=name,
         n=len(mine),
@@ -158,7 +161,8 @@ def calibration(
 ) -> tuple[tuple[CalibrationBin, ...], Measure]:
     """Return the calibration curve and the calibration error of stated probabilities `p`, shape (R,).
 
-    Bins of width 0.1 are joined, from the lowest upwards, until each has 20 answers.
+    Bins of width 0.1 are joined, from the lowest upwards, until each has 20 answers. The error is that of
+    the joined bins, so gaps of opposite sign within a joined bin cancel.
 
     Examples
     --------
@@ -170,10 +174,10 @@ def calibration(
     """
     n = len(questions)
     if n < LEAST_IN_BIN:
-        return (), Measure.withheld(f"{n} answers, at least {LEAST_IN_BIN} are needed", n)
+        return (), Measure.withheld(_few(n), n)
     edges = _edges(p)
     total, bins = float(questions.weight.sum()), list[CalibrationBin]()
-    shares, gaps, deviations = list[float](), list[float](), list[float]()
+    gap, spread = np.zeros(n), list[float]()
     for j, (start, end) in enumerate(pairwise(edges)):
         inside = (p >= start) & ((p < end) | (j == len(edges) - 2))
         here, stated = questions.take(inside), p[inside]
@@ -187,12 +191,12 @@ def calibration(
                 yes=weighted_share(here.answer, here.weight, here.cluster, level),
             )
         )
-        shares.append(share)
-        gaps.append(float(np.average(here.answer - stated, weights=here.weight)))
-        deviations.append(deviation_of_mean(here.answer - stated, here.weight, here.cluster))
-    value = float(np.abs(gaps) @ np.array(shares))
-    spread = np.array(shares) * np.array(deviations)
-    errors = np.abs(np.random.default_rng(0).standard_normal((_DRAWS, len(spread)))) @ spread
+        gap[inside] = abs(float(np.average(here.answer - stated, weights=here.weight)))
+        spread.append(share * deviation_of_mean(here.answer - stated, here.weight, here.cluster))
+    if len(bins) > 1:  # the shares of the bins are estimated too
+        spread.append(deviation_of_mean(gap, questions.weight, questions.cluster))
+    value = float(np.average(gap, weights=questions.weight))
+    errors = np.abs(np.random.default_rng(0).standard_normal((_DRAWS, len(spread)))) @ np.array(spread)
     most = float(np.quantile(errors, level))
     return tuple(bins), Measure(value=value, low=max(0.0, value - most), high=min(1.0, value + most), n=n)
 
@@ -211,10 +215,14 @@ def _edges(p: FloatArray) -> list[float]:
     return edges
 
 
+def _few(n: int) -> str:
+    return f"{n} answers about its first choices, at least {LEAST_IN_BIN} are needed"
+
+
 def _bias(p: FloatArray, questions: JudgedQuestions, level: float) -> Measure:
     n = len(questions)
     if n < LEAST_IN_BIN:
-        return Measure.withheld(f"{n} answers, at least {LEAST_IN_BIN} are needed", n)
+        return Measure.withheld(_few(n), n)
     gap = p - questions.answer
     value = float(np.average(gap, weights=questions.weight))
     half = _half(deviation_of_mean(gap, questions.weight, questions.cluster), questions, level)

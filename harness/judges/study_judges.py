@@ -261,8 +261,8 @@ def judge_verdict(quality: JudgeQuality) -> tuple[str, str]:
     """Return the verdicts on a judge's area under the curve and its calibration; both may be ``"undecided"``.
 
     A judge is informative if the interval of its area lies above ½, and misleading if that interval lies
-    below ½. A judge is calibrated if the interval of its calibration error lies below `TOLERANCE`, and
-    miscalibrated if it lies above half of `TOLERANCE`.
+    below ½. A judge is calibrated if the interval of its first choices' calibration error lies below
+    `TOLERANCE`, and miscalibrated if it lies above half of `TOLERANCE`.
     """
     sees = UNDECIDED
     if quality.area.low is not None and quality.area.low > 0.5:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from oversight.harness.analysis import (
         ExpertQuality,
-        ItemCounts,
         ModelReport,
         StudyComparison,
         StudyReport,
@@ -37,17 +36,18 @@ QUALITY_TITLES = {
 """Reported property of an expert → title of its column."""
 
 
-def items_text(items: ItemCounts) -> str:
+def items_text(model: ModelReport) -> str:
     """Return for example ``44 of 200 items answered by the model (RUN NOT FINISHED: 150 not asked yet)``."""
+    items, few = model.items, (model.fewer, "with fewer samples than others")
     missing = [
         f"{number} {what}"
-        for number, what in ((items.unpredicted, "not asked yet"), (items.failed, "failed"))
+        for number, what in ((items.unpredicted, "not asked yet"), few, (items.failed, "failed"))
         if number
     ]
     text = f"{items.predicted} of {items.of} items answered by the model"
     if not missing:
         return text
-    return f"{text} ({'RUN NOT FINISHED: ' if items.unpredicted else ''}{', '.join(missing)})"
+    return f"{text} ({'RUN NOT FINISHED: ' if items.unpredicted or model.fewer else ''}{', '.join(missing)})"
 
 
 def questions_text(answered: int, drawn: int, pool: tuple[int, int] | None = None) -> str:
@@ -273,6 +273,7 @@ def model_to_json(model: ModelReport) -> dict[str, Any]:
         "estimates": {name: estimate_to_json(e) for name, e in model.estimates.items()},
         "undefined": model.undefined,
         "checks": [{**asdict(check), "state": check.state} for check in model.checks],
+        **({"fewer_samples": model.fewer} if model.fewer else {}),
         **({"read_by": dict(model.steps)} if model.steps else {}),
         "truth": model.truth,
         "usd": model.usd,

@@ -119,9 +119,9 @@ class SearchReport(Displayable):
         Text of the A/A comparison: the start is compared with itself by the test that compares it with the
         winner.
     power
-        Lines on the statistical power of the labels, and on experts' observed errors.
+        Lines on the statistical power of the labels, experts' observed errors, and removed items.
     spent
-        Stage → number of tokens.
+        Stage → number of tokens, without answers about removed items.
     """
 
     study: str

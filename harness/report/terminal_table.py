@@ -139,7 +139,7 @@ def _star(estimates: Mapping[str, Estimate]) -> list[str]:
 
 def _notes(model: ModelReport, asked: str) -> list[str]:
     """Return all remarks on a model: cautions, counts, costs, missing estimates and checks."""
-    lines = [*caution_lines(model.estimates), f"{items_text(model.items)}, {asked}"]
+    lines = [*caution_lines(model.estimates), f"{items_text(model)}, {asked}"]
     if labels := label_texts(model):
         lines.append(", ".join(labels))
     lines += reading_lines(model.steps)
@@ -340,7 +340,9 @@ def _missing_lines(models: Sequence[ModelReport], names: Sequence[str], what: st
 
 def _unfinished_lines(models: Sequence[ModelReport]) -> list[str]:
     unfinished = {
-        m.name: f"{m.name} {m.items.predicted} of {m.items.of}" for m in models if m.items.unpredicted
+        m.name: f"{m.name} {m.items.predicted - m.fewer} of {m.items.of}"
+        for m in models
+        if m.items.unpredicted or m.fewer
     }
     shown = list(unfinished.values())[:_MOST_NAMES]
     more = [f"and {len(unfinished) - len(shown)} more"] if len(unfinished) > len(shown) else []

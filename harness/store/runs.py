@@ -288,9 +288,14 @@ class RunRepository(Repository):
             (p.item_id, p.sample): p for p in self.read_samples(run_id) if p.status is PredictionStatus.FAILED
         }
 
-    def sum_usage(self, run_id: str) -> list[Usage]:
-        """Return a run's usage: one sum per source of answers, then the charges that belong to no answer."""
-        return [*self.sum_answers(run_id), *self.sum_charges(run_id)]
+    def sum_usage(self, run_id: str, answers: Sequence[Usage] | None = None) -> list[Usage]:
+        """Return a run's paid usage: one sum per source of answers, then the charges without an answer.
+
+        A workflow's answers may use replies from the cache, which are not paid again. So a workflow run has
+        one sum over its paid calls instead. `answers` is the result of `sum_answers`, if it is known.
+        """
+        paid = self._sum_booked(run_id, "paid") or (self.sum_answers(run_id) if answers is None else answers)
+        return [*paid, *self.sum_charges(run_id)]
 
     def sum_answers(self, run_id: str) -> list[Usage]:
         """Return the usage of a run's stored answers, one sum per source."""
@@ -305,9 +310,12 @@ class RunRepository(Repository):
 
     def sum_charges(self, run_id: str) -> list[Usage]:
         """Return the charges of a run that belong to no answer; empty if none exists."""
-        charged = [_LEDGER.c[name] for name in ("requests", "input_tokens", "output_tokens")]
-        of_run = (_LEDGER.c.run_id == run_id, _LEDGER.c.kind == "charged")
-        return [Usage(*row) for row in self._database.read_rows(sa.select(*charged).where(*of_run))]
+        return self._sum_booked(run_id, "charged")
+
+    def _sum_booked(self, run_id: str, kind: str) -> list[Usage]:
+        used = [_LEDGER.c[name] for name in ("requests", "input_tokens", "output_tokens")]
+        of_run = (_LEDGER.c.run_id == run_id, _LEDGER.c.kind == kind)
+        return [Usage(*row) for row in self._database.read_rows(sa.select(*used).where(*of_run))]
 
     def store_vectors(self, run_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
         """Store a judge's option probabilities by item id, replacing those stored for the same items."""

@@ -327,7 +327,8 @@ def _charge_reserved(connection: sa.Connection, item_id: str) -> None:
 def _charge_predictions(connection: sa.Connection, item_id: str) -> int:
     """Charge runs for the usage of an item's predictions, which the caller then removes.
 
-    Returns the number of these predictions.
+    A workflow run is not charged, because the ledger has the usage of its calls already. Returns the number
+    of these predictions.
     """
     p = _PREDICTION.c
     sums = (sa.func.sum(p.attempts), sa.func.sum(p.input_tokens), sa.func.sum(p.output_tokens))
@@ -335,6 +336,8 @@ def _charge_predictions(connection: sa.Connection, item_id: str) -> int:
     number = 0
     for run, requests, input_tokens, output_tokens, rows in connection.execute(query):
         used = Usage(int(requests), int(input_tokens), int(output_tokens))
-        book(connection, run, "charged", used)
+        paid = (_LEDGER.c.run_id == run, _LEDGER.c.kind == "paid")
+        if not connection.execute(sa.select(_LEDGER.c.run_id).where(*paid)).first():
+            book(connection, run, "charged", used)
         number += rows
     return number

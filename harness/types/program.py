@@ -85,7 +85,9 @@ class Standing:
         Posterior mean and standard deviation of the accuracy, and an interval of about 95 %. All candidates
         share an uncertain mean level. `sd` excludes the uncertainty of this level; the interval includes it,
         and also the probability of a large improvement. Failed answers count as wrong for the lower end and
-        as right for the upper end. Candidates are ranked by the mean.
+        as right for the upper end. Answers without an option are wrong, so `mean` and `low` are at most
+        the share of the other answers, and `high` is at most the upper end of this share's interval.
+        Candidates are ranked by the mean before this limit.
     p_best
         Posterior probability that the candidate is the best in the archive.
     p_better, verdict

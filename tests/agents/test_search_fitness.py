@@ -184,6 +184,20 @@ def test_answers_that_failed_with_those_of_another_program_are_left_out_and_coun
     assert after.invalid_rate == 0
 
 
+def test_candidate_without_a_readable_answer_has_accuracy_zero() -> None:
+    world = World()
+    archive = archive_of(world)
+    name = world.library[1].id
+    found = archive.predictions(name, world.task.items)
+    lost = [replace(p, option=None, status=PredictionStatus.UNREADABLE) for p in found]
+    archive.record(name, 0, lost)
+    standing = score_candidates(archive, world.task.items, world.state.labels["select"]).standing(name)
+    assert standing.invalid_rate == 1
+    assert standing.mean == 0
+    assert standing.low <= 0
+    assert standing.high == pytest.approx(1 - 0.025 ** (1 / len(found)))
+
+
 def test_contradictory_labels_and_impossible_answers_are_refused() -> None:
     pool = items(2)
     yes = [Label("i0", option, LabelKind.ORDINARY, K, 1 / K) for option in (1, 2)]

@@ -269,6 +269,14 @@ def test_endpoint_without_log_probabilities_is_refused_for_a_judge(
         assert told in capsys.readouterr().err
 
 
+def test_missing_log_probabilities_are_tested_again_for_a_judge(study: Path) -> None:
+    replies = [Reply("### B"), Reply("### B", logprobs=(("### ", -0.1), ("B", -0.1)))]
+    with fake_openai(lambda p, n: replies[min(n, 1)]) as server:
+        assert run_judge(server) == 2
+        assert main(["run"]) == 0
+        assert len(server.prompts) == 2 + N
+
+
 def test_answers_without_log_probabilities_are_refused_for_a_judge(
     study: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -108,5 +108,51 @@ def test_full_run_continues_from_a_random_sample(
         assert sorted(asked_numbers(server)) == sorted(map(str, range(N)))
 
 
+def test_a_run_stopped_while_it_added_samples_is_marked_as_unfinished(
+    study: Path, oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(right) as server:
+        write_study(server.url, ("n", server.url))
+        oversight("run")
+        write_study(server.url)
+        with Path("study.toml").open("a") as file:
+            file.write("samples = 3\n")
+        assert oversight("estimate")["models"]["m"]["accuracy"]["holds"]
+        oversight("run", "--budget-requests", str(N + 40), code=1)
+        found = oversight("estimate")["models"]
+        assert found["n"]["accuracy"]["holds"]
+        assert found["m"]["fewer_samples"] == N - 20
+        assert f"{N - 20} items have fewer samples than others" in found["m"]["accuracy"]["why"]
+        (pair,) = oversight("compare")["comparisons"]
+        assert "fewer samples than other items" in pair["why"]
+        gate = oversight("gate", "--model", "m", "--at-least", "0.1", code=3)
+        assert f"{N - 20} items asked about have fewer samples than others" in json.dumps(gate)
+        main(["estimate"])
+        assert f"RUN NOT FINISHED, items answered: m 20 of {N}." in " ".join(capsys.readouterr().out.split())
+        oversight("run")
+        assert "fewer_samples" not in oversight("estimate")["models"]["m"]
+
+
+def test_a_denied_feature_is_tested_again_by_the_next_new_run(
+    study: Path, oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def reply(prompt: str, n: int) -> Reply:
+        text = right(prompt, n).text if "number " in prompt else "yes"
+        return Reply(text, logprobs=((text, -0.1),) if n > N else ())
+
+    with fake_openai(reply) as server:
+        write_study(server.url)
+        with Path("study.toml").open("a") as file:
+            file.write('structured = "never"\nlogprobs = true\n')
+        assert main(["run"]) == 0
+        assert "no confidences: logprobs = true, but" in capsys.readouterr().out
+        assert oversight("run")["models"]["m"]["confidences"] is False
+        assert len(server.prompts) == 1 + N  # the run keeps its features
+        with Path("study.toml").open("a") as file:
+            file.write("temperature = 0.5\n")
+        assert "confidences" not in oversight("run")["models"]["m"]
+        assert len(server.prompts) == 2 * (1 + N)
+
+
 def test_a_sample_is_at_least_one_item(study: Path, oversight: Oversight) -> None:
     assert "--sample: give a number of items" in oversight("run", "--sample", "0", code=2)["error"]

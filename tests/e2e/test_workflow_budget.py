@@ -144,6 +144,10 @@ def test_calls_that_are_all_cached_cost_nothing(
         free = oversight(*capped("second.py", 0))["workflows"]["m/second"]
         assert len(server.prompts) == 120
     assert (paid["calls_paid"], free["calls_paid"], free["calls_cached"], free["ok"]) == (120, 0, 120, 40)
+    assert paid["input_tokens"] + paid["output_tokens"] == paid["answer_tokens"] == free["answer_tokens"] > 0
+    assert (free["input_tokens"], free["output_tokens"]) == (0, 0)
+    assert sorted(charged_requests(tmp_path)) == [(0, 0), (120, 0)]
+    oversight("items", "remove", "i0", "--reason", "gone")  # what was paid stays paid, and only once
     assert sorted(charged_requests(tmp_path)) == [(0, 0), (120, 0)]
 
 

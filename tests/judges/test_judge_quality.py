@@ -23,6 +23,7 @@ from oversight.harness.judges import (
     share_of_samples,
     weighted_share,
 )
+from oversight.harness.judges.study_judges import judge_verdict
 
 LEVEL = 0.95
 
@@ -151,6 +152,32 @@ def test_probability_beyond_one_is_refused() -> None:
         JudgeProbabilities(p=np.array([[0.1, 1.2]]), n_options=np.array([2]))
 
 
+@pytest.mark.parametrize(("right", "verdict"), [(0.72, "miscalibrated"), (0.97, "calibrated")])
+def test_verdict_compares_the_judge_s_confidence_with_its_accuracy(right: float, verdict: str) -> None:
+    """With 20 options, most stated probabilities are near 0, and do not hide a first choice's gap."""
+    rng, n, K = np.random.default_rng(4), 4000, 20
+    truth, asked = rng.integers(0, K, n), rng.integers(0, K, n)
+    first = np.where(rng.random(n) < right, truth, (truth + 1) % K)
+    p = np.full((n, K), 0.03 / (K - 1))
+    p[np.arange(n), first] = 0.97
+    judge = JudgeProbabilities(p=p, n_options=np.full(n, K))
+    found = judge_quality("j", judge, ask_about(asked, asked == truth))
+    assert found.bias.value == pytest.approx(0.97 - right, abs=0.08)
+    assert judge_verdict(found)[1] == verdict
+    few = judge_quality("j", judge, ask_about(asked, asked == truth).take(np.arange(200)))
+    assert few.error.why == f"{few.error.n} answers about its first choices, at least 20 are needed"
+
+
+def test_gaps_of_opposite_sign_cancel_only_within_a_joined_bin() -> None:
+    p, answer = np.repeat([0.35, 0.95], 20), np.repeat([1, 0], 20)
+    curve, error = calibration(p, ask_about(np.zeros(40, np.int64), answer))
+    assert [(one.start, one.share) for one in curve] == [(0.0, 0.5), (0.4, 0.5)]
+    assert error.value == pytest.approx((0.65 + 0.95) / 2)
+    joined, error = calibration(p[::2], ask_about(np.zeros(20, np.int64), answer[::2]))
+    assert len(joined) == 1
+    assert error.value == pytest.approx((0.95 - 0.65) / 2)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 0.4])
 def test_intervals_hold_under_unequal_propensities(epsilon: float) -> None:
@@ -166,8 +193,9 @@ def test_intervals_hold_under_unequal_propensities(epsilon: float) -> None:
     ranks = np.argsort(np.argsort(flat))
     area = (ranks[right].sum() - size * (size - 1) / 2) / (size * (size * (K - 1)))
     agreement = 1 - 2 * np.mean(p.argmax(axis=1) != truth) / K
-    bias = flat.mean() - right.mean()
-    held = np.zeros(3)
+    top = p.argmax(axis=1)
+    gap = p.max(axis=1) - (top == truth)
+    held = np.zeros(4)
     draws = 300
     for _ in range(draws):
         items = rng.choice(size, n, replace=False)
@@ -183,8 +211,10 @@ def test_intervals_hold_under_unequal_propensities(epsilon: float) -> None:
             scope=PREDICTIONS,
         )
         found = judge_quality("j", judge, questions)
+        bins = np.searchsorted([one.end for one in found.curve[:-1]], p.max(axis=1), side="right")
+        error = float(np.abs(np.bincount(bins, gap)).sum() / size)
         for j, (measure, exact) in enumerate(
-            ((found.area, area), (found.agreement, agreement), (found.bias, bias))
+            ((found.area, area), (found.agreement, agreement), (found.bias, gap.mean()), (found.error, error))
         ):
             assert measure.low is not None
             assert measure.high is not None

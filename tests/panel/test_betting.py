@@ -61,8 +61,8 @@ def test_every_ceiling_has_its_paired_test() -> None:
 @pytest.mark.parametrize(
     ("hits", "x", "message"),
     [
-        ([1.0, 0.0], [1.0], r"one shape \(n >= 1,\), have \(2,\) and \(1,\)"),
-        ([], [], "one shape"),
+        ([1.0, 0.0], [1.0], r"the same shape \(n >= 1,\), have \(2,\) and \(1,\)"),
+        ([], [], "the same shape"),
         ([1.0, 1.5], [1.0, 1.0], r"hits\[1\] must lie in \[0, 1\], is 1.5"),
         ([1.0, 1.0], [float("nan"), 1.0], r"x\[0\] must lie in \[0, 1\], is nan"),
     ],

@@ -26,6 +26,7 @@ from oversight.agents.search.fitness.empirical_bayes import (
 from oversight.agents.search.fitness.expert_labels import ExpertLabels
 from oversight.agents.search.fitness.scores import score_items
 from oversight.harness import FAILED, UNREADABLE, BoolArray, EstimateError, FloatArray, IntArray
+from oversight.harness.estimate import clopper_pearson
 from oversight.harness.store import split_into_batches
 from oversight.harness.types import Candidate, Item, Standing
 
@@ -153,6 +154,9 @@ class Board:
         """Convert a score to an accuracy: for K options and a score q on scale "q", (K − 1)q − (K − 2)."""
         return 1 - (1 - score) / self.unit
 
+    def _score(self, accuracy: float) -> float:
+        return 1 - self.unit * (1 - accuracy)
+
     def values(self, ids: Sequence[str]) -> FloatArray:
         """Return the mean scores of candidates, without shrinkage."""
         return np.array([float(np.nanmean(self.scores[self.places[c]])) for c in ids])
@@ -200,19 +204,21 @@ class Board:
             float(np.hypot(far.sd[j], self.shrunk.level_se)),
         )
         n = max(1, int(self.counts.answers[j]))
-        failed = int(self.counts.failed[j]) / n
+        failed, bad = int(self.counts.failed[j]) / n, int(self.counts.no_option[j])
+        # Answers without an option are wrong, so no accuracy exceeds the share of the other answers.
+        readable, most = (self._score(a) for a in (1 - bad / n, clopper_pearson(n - bad, n, 0.95)[1]))
         return Standing(
             n_items=int((~np.isnan(self.scores[j])).sum()),
             value=float(np.nanmean(self.scores[j])),
-            mean=mean,
+            mean=min(mean, readable),
             sd=sd,
-            low=(1 - failed) * low,
-            high=(1 - failed) * high + failed,
+            low=min((1 - failed) * low, readable),
+            high=min((1 - failed) * high + failed, most),
             p_best=float(self.wins[j] / _DRAWS),
             p_better=compared.p_better if compared else None,
             verdict=compared.verdict if compared else None,
             tokens=float(self.tokens_each[j]),
-            invalid_rate=int(self.counts.no_option[j]) / n,
+            invalid_rate=bad / n,
             error_rate=failed,
         )
 

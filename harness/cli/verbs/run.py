@@ -200,6 +200,8 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
             f"    {result['unfinished']} answers were unfinished when a command ended; each is charged with "
             "its maximum usage"
         )
+    if not result.get("confidences", True):
+        said.append("    no confidences: logprobs = true, but the endpoint returned no log-probabilities")
     said += [f"    {line}" for line in reading_lines(result["read_by"])]
     said += [f"    {count} × {_kind_words(kind)}" for kind, count in result["kinds"].items()]
     failed = [reason for reason in result["reasons"] if reason.startswith("failed")]

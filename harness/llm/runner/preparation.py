@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from functools import partial
+from typing import NoReturn, TypeAlias
 
 import orjson
 
@@ -24,7 +25,7 @@ from oversight.harness.llm.runner.event_loop import run_in_loop
 from oversight.harness.llm.runner.prompt import CHOICES, answer_schema
 from oversight.harness.llm.runner.targets import RequestedItems, Target
 from oversight.harness.output import say
-from oversight.harness.store import Store, Uncertain
+from oversight.harness.store import UNDER_WAY, Store, Uncertain
 from oversight.harness.types import Usage
 
 _NEVER_SAID = ("green-4", "blue-7")
@@ -67,8 +68,10 @@ def prepare(
 ) -> list[Prepared]:
     """Find out which features each model offers, and check that every needed endpoint answers.
 
-    An endpoint is checked only if its model has unanswered items or untested features. A
-    feature is tested once per model and endpoint, and the result is stored.
+    An endpoint is checked only if its model has unanswered items or untested features. The result of a test
+    is stored by model and endpoint. A feature that a model did not offer is tested again at the start of
+    every run without answers, or if the run needs it. A run with answers or an unfinished batch keeps its
+    features, because other features would make it another run.
 
     Parameters
     ----------
@@ -151,39 +154,46 @@ class _Looks:
 
     wanted: RequestedItems
     looked: set[str] = field(default_factory=set)
+    tested: set[tuple[str, str, _Feature]] = field(default_factory=set)
 
     async def look(self, target: Target, model: RunnableModel, budget: Budget | None, used: Usage) -> Target:
         limited = LimitedModel(model, Limiter(1), target.settings.tries, is_billed=not target.is_program)
         hold = None if budget is None else budget.hold
 
-        async def offers(feature: _Feature) -> bool:
-            return await self._offers(target, model, feature, lambda r: limited.ask(r, used, hold))
+        async def offers(feature: _Feature, *, is_needed: bool = False) -> bool:
+            ask = partial(limited.ask, counts=used, hold=hold)
+            again = is_needed or not self._has_begun(target)
+            return await self._offers(target, model, feature, ask, again=again)
 
         features = target.read_features(self.wanted.store)
-        for feature, known in features.items():
-            if known is None:
-                is_choice = feature == "choice"
-                features[feature] = await (self._choose(target, offers) if is_choice else offers(feature))
-            if features[feature] is False:
+        needed = {
+            "structured": target.settings.structured == "always",
+            "logprobs": target.spec.name in self.wanted.judges,
+        }
+        for feature in features:
+            if feature == "choice":
+                features[feature] = await self._choose(target, offers)
+                continue
+            features[feature] = await offers(feature, is_needed=needed[feature])
+            if needed[feature] and not features[feature]:
                 self._refuse_without(target, feature)
         target = target.with_features(features)
         if any(self.wanted.find_left(target)):
             await self._check(target, model)
         return target
 
-    def _refuse_without(self, target: Target, feature: _Feature) -> None:
-        """Raise `ConfigError` if the target cannot be run without a feature."""
+    def _refuse_without(self, target: Target, feature: _Feature) -> NoReturn:
+        """Raise `ConfigError`, because the target cannot be run without a feature."""
         name, where = target.spec.name, target.settings.where
-        if feature == "structured" and target.settings.structured == "always":
+        if feature == "structured":
             raise ConfigError(
                 f'{name}: structured = "always", but {where} does not follow a JSON Schema; use "auto" or '
                 '"never"'
             )
-        if feature == "logprobs" and name in self.wanted.judges:
-            raise ConfigError(
-                f"{name}: logprobs = true, but {where} returns no log-probabilities, so there are no judge "
-                "probabilities; use samples = 5, or logprobs = false"
-            )
+        raise ConfigError(
+            f"{name}: logprobs = true, but {where} returns no log-probabilities, so there are no judge "
+            "probabilities; use samples = 5, or logprobs = false"
+        )
 
     async def _choose(self, target: Target, offers: Callable[[_Feature], Awaitable[bool]]) -> str:
         """Return the first request field in `CHOICES` that the model supports.
@@ -209,14 +219,28 @@ class _Looks:
             await model.check()
             self.looked.add(target.settings.where)
 
-    async def _offers(self, target: Target, model: RunnableModel, feature: _Feature, ask: _Ask) -> bool:
-        settings, probes = target.settings, self.wanted.store.calls
-        known = probes.read_probe(settings.where, settings.model, feature)
-        if known is None:
+    async def _offers(
+        self, target: Target, model: RunnableModel, feature: _Feature, ask: _Ask, *, again: bool
+    ) -> bool:
+        """Whether a model offers a feature; with `again`, a stored result that denies it is tested again."""
+        probes, key = self.wanted.store.calls, (target.settings.where, target.settings.model, feature)
+        known = probes.read_probe(*key)
+        if known is None or (again and not known and key not in self.tested):
             await self._check(target, model)
-            known, detail = await _probe(ask, feature)
-            probes.add_probe(settings.where, settings.model, feature, offered=known, detail=detail)
+            try:
+                known, detail = await _probe(ask, feature)
+            except RefusedRequest:
+                if known is None:
+                    raise
+                return known  # the stored result still holds
+            probes.add_probe(*key, offered=known, detail=detail)
+            self.tested.add(key)
         return known
+
+    def _has_begun(self, target: Target) -> bool:
+        """Whether the run with the stored features has answers or an unfinished batch."""
+        store, run = self.wanted.store, target.settled(self.wanted.store).spec.id
+        return store.runs.count_predictions(run) > 0 or bool(store.calls.read_batches(run, UNDER_WAY))
 
 
 async def _probe(ask: _Ask, feature: _Feature) -> tuple[bool, str]:

@@ -84,8 +84,9 @@ class Target:
     def settled(self, store: Store) -> Target:
         """Return the target with its model's stored features; untested features are assumed to be offered."""
         known = self.read_features(store)
-        known.pop("choice", None)
-        return self.with_features({name: offered is not False for name, offered in known.items()})
+        if known.get("choice", "") is None:
+            del known["choice"]
+        return self.with_features({name: True if value is None else value for name, value in known.items()})
 
     def announce(self, wanted: RequestedItems) -> None:
         """Store the run as the newest of its model; if a setting changed, print the changes."""

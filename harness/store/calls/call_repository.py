@@ -181,11 +181,15 @@ class CallRepository(Repository):
 
     @repeated(twice=True)
     def add_probe(self, endpoint: str, model: str, feature: str, *, offered: bool, detail: str) -> None:
-        """Store whether a model offers a feature, unless a result is already stored."""
+        """Store whether a model offers a feature, unless it is already stored that the model offers it."""
         finding = {"endpoint": endpoint, "model": model, "feature": feature}
+        result = {"offered": offered, "detail": detail}
         with self._database.transaction() as connection:
-            insert = insert_into(_PROBE, connection.dialect).values(**finding, offered=offered, detail=detail)
-            connection.execute(insert.on_conflict_do_nothing())
+            insert = insert_into(_PROBE, connection.dialect).values(**finding, **result)
+            is_missing = sa.not_(_PROBE.c.offered)
+            connection.execute(
+                insert.on_conflict_do_update(index_elements=list(finding), set_=result, where=is_missing)
+            )
 
     def add_batch(self, batch: Batch) -> None:
         """Store a batch that is about to be submitted."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
-from oversight.harness.arrays import FAILED, UNREADABLE, FloatArray, IntArray
-from oversight.harness.columns import ABSENT, ItemIndex, PredictionColumns
+from oversight.harness.arrays import FAILED, UNREADABLE, BoolArray, FloatArray, IntArray
+from oversight.harness.columns import ABSENT, ItemIndex, PredictionColumns, mark
 from oversight.harness.errors import StoreError
 from oversight.harness.store.columns.study_columns import ColumnRepository
 from oversight.harness.store.database import Database, Repository
@@ -130,7 +130,16 @@ class RunColumnsRepository(Repository):
         found = self._runs.read_predictions(run_id)
         kinds = [(p.status.value, p.kind) for p in found if p.kind]
         steps = Counter(p.step for p in found if p.step)
-        return _columns(PredictionColumns.of(found, index), kinds, self._runs.sum_answers(run_id), steps)
+        predictions = replace(PredictionColumns.of(found, index), has_fewer=self._find_fewer(run_id, index))
+        return _columns(predictions, kinds, self._runs.sum_answers(run_id), steps)
+
+    def _find_fewer(self, run_id: str, index: ItemIndex) -> BoolArray | None:
+        """Return which items have fewer samples than the item with the most, shape (N,); None if none has."""
+        number = sa.select(_PREDICTION.item_id, sa.func.count()).where(_PREDICTION.run_id == run_id)
+        found = dict(map(tuple, self._database.read_rows(number.group_by(_PREDICTION.item_id))))
+        most = max(found.values())
+        few = [name for name, n in found.items() if n < most and name in index.places]
+        return mark(index.find_places(few), index.size) if few else None
 
     def _read_once(self, run_id: str, index: ItemIndex) -> RunColumns:
         """Read a run that has one sample per item, in one pass over the run's rows."""
@@ -187,7 +196,7 @@ def _columns(
 
 
 def _pack(found: RunColumns) -> dict[str, Any]:
-    sure = found.predictions.confidence
+    sure, fewer = found.predictions.confidence, found.predictions.has_fewer
     usage = [[str(u.source), u.answers, u.requests, u.input_tokens, u.output_tokens] for u in found.usage]
     return {
         "options": found.predictions.option.astype(_OPTION).tobytes(),
@@ -197,6 +206,7 @@ def _pack(found: RunColumns) -> dict[str, Any]:
             "failed": found.failed,
             "usage": usage,
             "steps": found.steps,
+            "fewer": [] if fewer is None else np.flatnonzero(fewer).tolist(),
         },
     }
 
@@ -210,12 +220,15 @@ def _unpack(row: sa.Row[Any], index: ItemIndex) -> RunColumns:
     if row.confidences:
         sure = np.full(index.size, np.nan)
         sure[: options.size] = np.frombuffer(row.confidences, _CONFIDENCE)
+    # Columns cached by older versions have neither places of items with fewer samples nor steps.
+    few = row.counts.get("fewer", ())
+    fewer = mark(np.array(few, np.int64), index.size) if few else None
     return RunColumns(
-        predictions=PredictionColumns(index=index, option=option, confidence=sure),
+        predictions=PredictionColumns(index=index, option=option, confidence=sure, has_fewer=fewer),
         unreadable=row.counts["unreadable"],
         failed=row.counts["failed"],
         usage=_usage_of(row),
-        steps=row.counts.get("steps", {}),  # columns cached by older versions have no steps
+        steps=row.counts.get("steps", {}),
     )
 
 

@@ -84,7 +84,7 @@ def _describe_model(model: ModelReport) -> dict[str, Any]:
         "unusable": model.unusable,
         "by_class": None if model.classes is None else _describe_classes(model.classes),
         "words": {name: _words(name, estimate) for name, estimate in model.estimates.items()},
-        "items_text": items_text(model.items),
+        "items_text": items_text(model),
         "labels": label_texts(model),
         "reading": reading_lines(model.steps),
         "notes": note_lines(model.estimates, model.undefined),

@@ -97,5 +97,5 @@ def _describe_run(
         "answers": answers,
         "unreadable": unreadable,
         "failed": failed,
-        "usd": run_cost(store, prices, run, [*used, *store.runs.sum_charges(name)]),
+        "usd": run_cost(store, prices, run, store.runs.sum_usage(name, used)),
     }

@@ -39,9 +39,9 @@ function calibrationPicture(judge) {
     description: bins.map((bin) => `${range(bin)}: ${percent(bin.yes.value, 0)} yes`).join(", "),
     svg: dotPlot({
       rows: bins.map((bin) => ({ label: `says ${range(bin)}`, ...bin.yes, mark: bin.stated })),
-      axis: { title: "share of yes among experts' answers" },
+      axis: { title: "share of first choices that experts confirm" },
     }),
-    note: "The upright mark is the judge's mean probability. For a calibrated judge it lies within the interval.",
+    note: "The upright mark is the judge's mean probability of its first choices. For a calibrated judge it lies within the interval.",
   });
 }
 
@@ -59,7 +59,7 @@ function qualityTable(judges) {
       column("agrees", (judge) => words(judge.agreement, (share) => percent(share, 0))),
       column("area", (judge) => words(judge.area, (area) => decimal(area, 2))),
       column("calibration error", (judge) => words(judge.error, (share) => percent(share, 0))),
-      column("yes overstated by", (judge) => words(judge.bias, (share) => percent(share, 0))),
+      column("overconfident by", (judge) => words(judge.bias, (share) => percent(share, 0))),
     ],
     rows: judges,
   });
