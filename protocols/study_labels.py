@@ -441,7 +441,7 @@ def simulate_answers(
     from oversight.protocols.collect import SimulatedExperts
 
     if study.experts.is_panel:
-        raise BadInput("label simulate answers yes/no questions; this study is a panel")
+        raise BadInput("`label simulate` gives answers to yes/no questions, but this study is a panel")
     with Store(study.store_url) as store:
         replies = store.replies(panel=False)
         check_drawn(study, store)

@@ -46,7 +46,7 @@ def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
     if section.policy in REPLICATES:
         wanted["replicates"] = REPLICATES[section.policy]
     if "labels" in section.model_fields_set and section.labels == "no":
-        # The study is allowed to choose "no" instead of "drawn", because both use only complementary labels.
+        # labels = "no" is allowed in place of "drawn", because both settings use only complementary labels.
         wanted["labels"] = "no"
     wanted["split"] = _SPLIT if "split" not in section.model_fields_set else section.split
     given = {name: getattr(section, name) for name in wanted}

@@ -172,8 +172,8 @@ def draw_splits(
     if len(splits["select"]) < least:
         raise BadInput(
             f"search: {len(pool)} items have an expert's answer, and {len(splits['select'])} of them are "
-            f"selection items, but the first rung needs {least}; collect more answers, or reduce the setting "
-            "rungs"
+            f"selection items, but the first rung needs {least}; collect more answers, or reduce "
+            "[search] rungs"
         )
     return splits
 

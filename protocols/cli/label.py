@@ -315,7 +315,7 @@ def _add_import_arguments(verb: argparse.ArgumentParser) -> None:
     option("files", nargs="+", help=f"{read} (not JSON-MIN)")
     other = "read WORD as yes, no or unsure, for example perhaps=unsure; may be repeated"
     option("--word", action="append", default=[], metavar="WORD=VERDICT", help=other)
-    option("--skip-bad", action="store_true", help="skip wrong rows and list them")
+    option("--skip-bad", action="store_true", help="skip rows that cannot be read, and list them")
     changed = 'replace answers of earlier files; the answer "withdraw" removes an earlier answer'
     option("--change", action="store_true", help=changed)
 

@@ -135,9 +135,7 @@ def _recode(folder: str, items: str | None, encoding: str) -> str:
     """Write a UTF-8 copy of the items file beside it. Returns the new name relative to the folder."""
     path = Path(os.path.normpath(Path(folder) / (items or "")))
     if items is None or path.suffix.lower() not in (".csv", ".tsv", ".jsonl"):
-        raise BadInput(
-            f"--encoding: {items or 'there'} is no CSV or JSON Lines file of items; name one with --items"
-        )
+        raise BadInput("--encoding is only for CSV and JSON Lines files of items; name one with --items")
     copy = path.with_stem(f"{path.stem}-utf-8")
     if copy.exists():
         raise BadInput(f"--encoding: {copy} exists already; remove it, or use it with --items")

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="import, items: format of the log (default: detected from the file name)",
     )
     add("--model", help="import, scores: name of the model in the study (required); reread: only this model")
-    add("--write", action="store_true", help="with the action reread: store the changes")
+    add("--write", action="store_true", help="after `reread`: store the changes")
     add("items", nargs="?", metavar="ITEMS", help="items: file to write the items to (default: items.jsonl)")
     add_study(parser)
 

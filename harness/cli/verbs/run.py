@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--retry-errors",
         action="store_true",
-        help="repeat failed calls; calls that the endpoint rejected are always repeated",
+        help="also repeat failed calls (calls that the endpoint rejected are repeated in any case)",
     )
     add(
         "--dry-run",

@@ -174,7 +174,7 @@ def answer_confidence(
     """
     found = _find_answer(logprobs, shown_options, shown, asked)
     logprob = sum(logprobs[j][1] for j in found.tokens) if found else math.nan
-    # Servers that mask tokens with a grammar may return -inf or nan; others return slightly more than 0.
+    # Some servers return a log-probability of -inf or nan, or slightly above 0.
     return None if math.isnan(logprob) else math.exp(min(0.0, logprob))
 
 

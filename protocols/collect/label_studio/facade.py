@@ -71,8 +71,8 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
         given = [d for d in drawn if not isinstance(d, Question)]
         if questions if study.experts.is_panel else given:
             raise ConfigError(
-                f"the study's protocol is {study.experts.protocol!r}: push questions drawn by this protocol, "
-                "or change the protocol"
+                f"these questions were not drawn by the study's protocol, {study.experts.protocol!r}; push "
+                "questions drawn by it, or change the protocol"
             )
         gold = read_gold(study)
         items = study_items(study)

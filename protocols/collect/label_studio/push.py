@@ -245,7 +245,7 @@ def _reconcile(
     doubles, adopted = list[dict[str, Any]](), 0
     for task in tasks:
         ours = [row for row in there[task.question_id] if hash_task(row["data"]) == task.digest]
-        # Only tasks that were being sent may exist without a record.
+        # A task can exist on the server without a stored id only if its sending was interrupted.
         found = min((row["id"] for row in ours), default=None) if task.sending else None
         keep = task.task_id if task.task_id in present else found
         if keep is not None:
