@@ -17,7 +17,7 @@ _TASK: Payload = {
 
 
 def check_sandbox() -> list[Finding]:
-    """Start each tier and run a program in it. Returns findings, one per tier; only the default must work."""
+    """Start each tier and run a program in it. Returns one finding per tier; only the default is required."""
     return [asyncio.run(_try(name)) for name in TIERS]
 
 

@@ -99,7 +99,7 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
 
 
 def _refuse_erased(store: Store, file: str, found: Workflow) -> None:
-    """Refuse an exported workflow with an example that was erased from the search that it won."""
+    """Raise an error if an exported workflow contains an example that was erased from its search."""
     specs = {search["id"]: search["spec"] for search in store.searches.read_searches()}
     spec = specs.get(found.search, {})
     if ERASED in spec and any(asdict(example) not in spec["shown"] for example in found.shape.examples):

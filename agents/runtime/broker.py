@@ -233,7 +233,7 @@ class CallsUnderWay:
     async def hold(self, account: RequestAccount, guess: Callable[[], tuple[int, int]]) -> Reservation:
         """Reserve the maximum usage of the current task's call in the budget.
 
-        From then on the call counts as sent, until `OutModel` reports that it has returned.
+        From then on, the call counts as sent until `OutModel` records that the call has returned.
         """
         self.check()
         with self.kept_on():

@@ -69,8 +69,8 @@ class FailureTimes:
     ----------
     families
         Program id → ids of the programs in its lineage, itself included. Programs whose lineages overlap may
-        fail for the same reason, so a failure of one does not excuse a failure of the other. A program
-        without an entry is alone in its lineage.
+        fail for the same reason, so a failure of one is no sign that the endpoint caused a failure of the
+        other. A program without an entry is alone in its lineage.
     """
 
     families: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -117,8 +117,8 @@ class DryRunBroker:
     words
         Content of fields without choices.
     asked
-        Maps each draw that a broker would pay for to its total number of characters, sent and received. Each
-        key consists of the request's text and path.
+        Number of characters, sent plus received, of each call that a broker would pay for, by the text and
+        the path of the call's request.
     """
 
     pick: int | None
@@ -170,8 +170,8 @@ class Workbench:
         Prompt format of the study.
     blames_program
         Whether a call without a usable reply counts against the program, as in a search. If True, the item
-        counts as wrong unless the program answers anyway, and the reason of any other failure includes its
-        time. If False, a call without a usable reply makes the item's prediction fail.
+        counts as wrong unless the program answers anyway, and the reason of any other failure includes the
+        time of the failure. If False, a call without a usable reply makes the item's prediction fail.
     """
 
     broker: RequestDraws | DryRunBroker

@@ -21,7 +21,7 @@ _SEPARATORS = re.compile(r"[\s_]+")
 
 
 def is_answer(field: str) -> bool:
-    """Whether a field must contain one of the options; it must if its name contains "answer"."""
+    """Whether a field must contain one of the options, because its name contains "answer"."""
     return "answer" in field.lower()
 
 

@@ -1,4 +1,4 @@
-"""Answer requests by key, and replace an unusable reply once; the base class of broker and replay."""
+"""Answer requests by key, and ask once more after an unusable reply: the base class of broker and replay."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RequestDraws(ABC):
     Parameters
     ----------
     name
-        Name of model and endpoint; part of every key.
+        Name of the model and its endpoint; part of the key of every stored call.
     """
 
     def __init__(self, name: str) -> None:

@@ -74,7 +74,7 @@ class ProgramOutcome:
     answer
         The text that ``forward`` returned; None if it returned no text.
     reason
-        Why the answer is missing: the program's exception, or the limit that it exceeded.
+        Why the answer is missing: the program's exception, or the limit that the program exceeded.
     """
 
     answer: str | None
@@ -82,9 +82,10 @@ class ProgramOutcome:
 
 
 def read_outcome(pair: Any, limits: SandboxLimits) -> ProgramOutcome:
-    """Turn a session's result, a pair of answer (or None) and reason, into an outcome.
+    """Turn a session's result into an outcome.
 
-    A program can forge this pair, but that affects only its own answer.
+    The result is a pair: the answer, or None if it is missing, and the reason why it is missing. A program
+    can forge this pair, but that affects only its own answer.
     """
     match pair:
         case [str() as text, _] if len(text) > limits.characters:
@@ -250,7 +251,7 @@ class TimedHost:
         self._since = self._started = time.monotonic()
 
     async def ask(self, call: Payload) -> Payload:
-        """Answer a call; the time this takes does not count against the session."""
+        """Answer a call; the time that this takes does not count towards the session's time limit."""
         if not self._under_way:
             self._since = time.monotonic()
         self._under_way += 1

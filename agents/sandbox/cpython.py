@@ -54,7 +54,7 @@ class Jail:
     Raises
     ------
     SandboxError
-        If the process cannot be started; methods raise it also if the process has ended.
+        If the process cannot be started. The methods raise the same error if the process has ended.
     """
 
     def __init__(self, name: str, command: list[str]) -> None:

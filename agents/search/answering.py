@@ -90,7 +90,7 @@ async def open_answering(
 
 
 def _refuse_changed_items(store: Store, context: SearchContext) -> None:
-    """Refuse a context that was read before another command changed one of its items."""
+    """Raise an error if another command changed one of the search's items after `context` was read."""
     items = [item for part in context.archive.splits.values() for item in part]
     stored = store.content.find_items([item.id for item in items])
     for item in items:

@@ -38,7 +38,7 @@ def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
     Raises
     ------
     ConfigError
-        If the study sets other values than the required ones; the message names all these settings.
+        If the study sets values that ``parity`` does not allow; the message names all settings concerned.
     """
     if section.parity is None:
         return section, []

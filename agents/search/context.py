@@ -215,14 +215,14 @@ class SearchContext:
         ]
 
     async def transcribe(self, candidate: str, item: Item) -> Replay:
-        """Return a candidate's calls on a feedback item; empty if the gate now refuses its source."""
+        """Return a candidate's calls on a feedback item; empty if the gate refuses its program."""
         try:
             return await self.retell(self.archive.candidates[candidate].program, item)
         except ProgramRefused:
             return Replay()
 
     def rng(self, *names: object) -> np.random.Generator:
-        """Return the random generator of a step, by name; a resumed search gets the same stream."""
+        """Return the random generator of the step called `names`, the same in a resumed search."""
         return np.random.default_rng(derive_seed(self.seed, *map(str, names)))
 
     def describe_labels(self) -> list[str]:

@@ -27,7 +27,7 @@ SPLITS = ("feedback", "select", "confirm", "test")
 
 
 def collect_labels(labels: LabelColumns) -> tuple[LabelColumns, list[str]]:
-    """Return the answers that can be used while questions are open, and notes on the answers left out.
+    """Return the answers that can be used before all questions are answered, and notes on other answers.
 
     Raises
     ------
@@ -51,7 +51,8 @@ class AnswerGaps:
     def explain(self, value: float, low: float, high: float) -> str:
         """Return a warning that an interval may be invalid; empty if missing answers hardly change it.
 
-        All items of a search have an answer, so the missing answers are about the study's other items.
+        Experts answered a question about every item of the search. The missing answers are about other items
+        of the study.
         """
         share = self.missing / max(1, self.asked)
         least, most = (1 - share) * value, (1 - share) * value + share
@@ -65,11 +66,11 @@ class AnswerGaps:
 
 
 def know_rates(labels: LabelColumns) -> tuple[LabelColumns, AnswerGaps]:
-    """Add to labels which share of each class's questions the whole study's experts answered.
+    """Add to labels the share of each class's questions that experts answered in the whole study.
 
     Returns the labels, and counts of missing answers.
 
-    These shares cannot be computed from the items of the search, because all of them have an answer.
+    These shares cannot be computed from the items of the search, because each of these items has an answer.
     """
     try:
         part, partial = collect_labels(labels)
@@ -91,8 +92,8 @@ def refuse_silent(answered: ClassCounts, how: str) -> None:
     Raises
     ------
     NotIdentified
-        If almost no question about a class was answered; the message names the class. With such labels, no
-        answer would refute a program that always chooses this class.
+        If almost no question about a class was answered; the message names the class. With so few answers,
+        hardly any would refute a program that always chooses this class.
     """
     for name, rate in find_rates(answered).items():
         asked, said = answered[name]
@@ -105,7 +106,7 @@ def refuse_silent(answered: ClassCounts, how: str) -> None:
 
 
 def describe_rates(rates: Mapping[str, float]) -> list[str]:
-    """Return a note if experts answered unequal shares of the classes' questions; empty if they are equal."""
+    """Return a note if experts answered a larger share of the questions about some classes; else empty."""
     if not rates:
         return []
     name = min(rates, key=lambda each: rates[each])
@@ -126,7 +127,7 @@ def refuse_unscorable(labelled: ExpertLabels) -> None:
 
 
 def find_pool(items: Sequence[Item], labels: AnyLabels, how: str, seed: int) -> list[Item]:
-    """Return the items to split: all items except those whose only labels `keep_complementary` removes."""
+    """Return the items to split: all except items that lose all their labels in `keep_complementary`."""
     if how == "all":
         return list(items)
     before = ExpertLabels.of_items(items, labels).answered
@@ -143,8 +144,9 @@ def draw_splits(
 ) -> dict[str, tuple[Item, ...]]:
     """Draw the items for feedback, selection, confirmation and test.
 
-    Items of one cluster, and copies of an item, are in the same split. Otherwise the results would be biased
-    upwards by what proposals learn about a patient or an item from another split.
+    Items of one cluster, and copies of an item, are in the same split. Otherwise a proposal could learn about
+    a patient or an item in one split and be scored on it in another split, so the results would be biased
+    upwards.
 
     Raises
     ------
@@ -181,10 +183,10 @@ def draw_splits(
 def order_by_worth(items: Sequence[Item], labelled: ExpertLabels) -> tuple[Item, ...]:
     """Sort items by the share of wrong options that their labels rule out, largest first (stable sort).
 
-    One yes gives about as much information on which of two programs is better as K no answers give, and a
-    proposal's results on the first items decide whether it continues. If options are drawn uniformly, the
-    label does not depend on an item's difficulty, so the first items are as difficult as later items.
-    For routed items this may be false, so all items keep their order if any of them is routed.
+    One yes shows as much about which of two programs is better as about K no answers, and a proposal
+    continues only if it does well on the first items. If options are drawn uniformly, labels do not depend on
+    the items' difficulty, so the first items are as difficult as later items. This can be false for routed
+    items, so the order stays unchanged if any item is routed.
     """
     if labelled.routed.any():
         return tuple(items)
@@ -213,7 +215,7 @@ def _group(pool: Sequence[Item], clusters: Mapping[str, str]) -> list[list[Item]
 def find_solved(
     items: Sequence[Item], labelled: ExpertLabels, most: int, max_words: int | None
 ) -> tuple[Example, ...]:
-    """Return up to `most` solved examples from items with a yes, balanced over the right answers' texts."""
+    """Return up to `most` solved examples from items with a yes, spread evenly over the right answers."""
     by_answer: dict[str, list[Example]] = {}
     for item, option in zip(items, labelled.truth, strict=True):
         if option >= 0:

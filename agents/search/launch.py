@@ -149,7 +149,7 @@ def _sample_items(context: SearchContext) -> list[Item]:
 
 
 def _draw_children(context: SearchContext) -> list[Program]:
-    """Derive programs with `Recombine`; in the estimate, they stand for the proposals of every policy."""
+    """Derive programs with `Recombine`; their estimated cost stands for that of any policy's proposals."""
     rng = np.random.default_rng(0)
     proposer = Recombine(Wordings.bundled().with_roles(role.text for role in context.roles))
     programs = context.programs
@@ -171,7 +171,7 @@ def _price_once(context: SearchContext, start: Size, library: Size, child: Size)
 
 
 def _count_items(context: SearchContext) -> float:
-    """Return the expected number of answers per proposal: in its race, for feedback, and in parity tests."""
+    """Return the expected number of answers per proposal: race, feedback and, with parity, test items."""
     section, n = context.section, len(context.items("select"))
     rungs = [r for r in section.rungs if r < n] + [n]
     steps = [after - before for before, after in zip((0, *rungs), rungs, strict=False)]
@@ -197,7 +197,7 @@ def _count_meta_tokens(context: SearchContext, sandbox: Sandbox) -> int:
 
 
 def _price(study: Study, section: SearchSection, tokens: float, meta_tokens: int) -> tuple[float, int]:
-    """Return dollars (infinite if a price is unknown) and tokens of the programs and the optimiser."""
+    """Return the total cost of programs and optimiser: dollars (infinite without a price), and tokens."""
     used = {model_name(study, section.model): round(tokens)}
     if writer := optimiser_name(study, section):
         used[writer] = used.get(writer, 0) + meta_tokens

@@ -1,9 +1,10 @@
 """The loop of a search: answer items with the library, then make proposals and race them.
 
-Up to `in_flight` proposals are made and raced concurrently. Slot s uses the archive of the slots up to
-s − `in_flight`, all of which have ended by then, so no proposal waits for the race of another. Each random
-draw has a stream named by its step, programs are added in the order of their slots, and every decision is
-recorded. So a killed and resumed search produces the same archive, without requesting answers again.
+Up to `in_flight` proposals are made and raced concurrently. Slot s uses the archive of the slots up to s −
+`in_flight`, all of which have ended by then, so no proposal waits for the race of another. Each step of the
+search has its own stream of random numbers, programs are added in the order of their slots, and every
+decision is recorded. So a killed and resumed search produces the same archive, without requesting answers
+again.
 
 The race of a proposal follows asynchronous successive halving (Li et al. 2020, MLSys): all proposals answer
 a few items, and only those that may win answer many, because most proposals are no better than the existing
@@ -168,8 +169,8 @@ async def seed(context: SearchContext) -> str:
     Returns
     -------
     str
-        Reason to stop: the start workflow, or every other workflow of the library, has no readable answer to
-        the items of the first rung. Empty otherwise.
+        Reason to stop the search, or an empty text. The search stops if the start workflow gives no readable
+        answer to the items of the first rung, or if none of the library's other workflows does.
     """
     library, items = context.programs, context.items("select")
     for j, program in enumerate(library):
@@ -214,7 +215,7 @@ class _Slots:
     Attributes
     ----------
     ended
-        Number of consecutive slots, from the first, that have ended.
+        Number of ended slots before the first slot that still runs.
     """
 
     context: SearchContext
@@ -224,7 +225,7 @@ class _Slots:
     _admitted: list[asyncio.Future[None]] = field(default_factory=list)
 
     async def fill_all(self) -> str:
-        """Fill the slots. Returns ``"done"``, or ``"converged"`` if `converged` ended the search early."""
+        """Run all slots, one proposal each. Returns ``"done"``, or ``"converged"`` after an early end."""
         section, reason = self.context.section, "done"
         try:
             for slot in range(section.candidates):
@@ -281,7 +282,7 @@ def _note_leaders(context: SearchContext, view: PolicyView) -> None:
 
 
 async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> Proposal:
-    """Return a proposal that runs, repaired if needed, or a proposal with the reason why no program runs.
+    """Return a proposal whose program runs, repaired if needed, or one that says why no program runs.
 
     Raises
     ------

@@ -242,7 +242,7 @@ def _test_labels(items: Sequence[Item], labels: LabelColumns) -> LabelColumns:
 def _with_tests(
     study: Study, store: Store, context: SearchContext, found: list[SearchedCandidate]
 ) -> list[SearchedCandidate]:
-    """Add an estimate on the test items to every candidate if parity is set and a winner is named."""
+    """Add an estimate on the test items to every candidate if ``parity`` is set and a winner is named."""
     items = context.items("test")
     if not context.section.parity or "winner" not in context.archive.events or not items:
         return found
@@ -285,7 +285,7 @@ def _estimate(
 
 
 def find_failed_checks(predictions: PredictionColumns, labels: LabelColumns) -> str:
-    """Return a text on failed checks of assumptions that a verdict needs; empty if no check failed."""
+    """Return a text that names failed checks of a verdict's assumptions; empty if no check failed."""
     try:
         part = collected_part(labels, predictions.is_there)[0]
     except EstimateError as error:

@@ -253,7 +253,7 @@ def resume_search(study: Study, store: Store, search: str | None) -> SearchConte
 
 
 def _refuse_older(search: str, spec: Mapping[str, Any]) -> None:
-    """Refuse to continue a search whose earlier answers followed other rules or another prompt."""
+    """Raise an error if a search's earlier answers were made under other rules or with another prompt."""
     if ERASED in spec:
         raise ConfigError(
             f"search {search} showed an example in its prompts whose item was erased, so its answers cannot "

@@ -152,7 +152,10 @@ class AnswerTable:
     def read_answers(
         self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0
     ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Return options, and indices in `STATUSES` (−1 if missing); each of shape (candidates, items)."""
+        """Return chosen options, and statuses as indices in `STATUSES`: two (candidates, items) arrays.
+
+        The values are −1 if an answer is missing.
+        """
         where = ids, items, replicate
         return self._take("option", *where), self._take("status", *where)
 

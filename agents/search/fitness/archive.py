@@ -118,7 +118,7 @@ class Archive:
         return self.table.options(ids, items, replicate)
 
     def digest(self) -> str:
-        """Return the SHA-256 of all decisions and answers, without times; it is equal for equal searches."""
+        """Return the SHA-256 of all decisions and answers, without times, so that equal searches agree."""
         content = {
             "candidates": [
                 (c.id, c.program.name, c.slot, c.op, c.parents, c.note) for c in self.candidates.values()

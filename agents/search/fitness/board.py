@@ -127,16 +127,16 @@ class Board:
         return {}
 
     def standing(self, name: str) -> Standing:
-        """Return a candidate's scores, computed on demand because a search needs those of few candidates."""
+        """Return a candidate's scores, computed on demand because a search needs few candidates' scores."""
         if name not in self._standings:
             self._standings[name] = self._stand(self.places[name])
         return self._standings[name]
 
     def avoided(self, name: str) -> float | None:
-        """Return the weighted share of items with refused options on which a candidate chose none of them.
+        """Return the weighted share of items on which a candidate chose no refused option.
 
-        Items with a yes are left out, so this is not an accuracy. Items that the candidate did not answer are
-        also left out. None if no item is left.
+        Only items with a no and without a yes count, so this is not an accuracy. Items that the candidate did
+        not answer do not count. None if no item counts.
         """
         return _avoided(self.options(name), self.labelled)
 

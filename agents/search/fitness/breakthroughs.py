@@ -9,9 +9,9 @@ expected to belong. The accuracy A_j of candidate j has the prior
     A_j − μ ~ (1 − ε) N(0, τ²) + ε N(0, ω²)
 
 μ and τ are computed without candidate j, because a breakthrough would increase τ and so hide itself. The
-rank, the posterior mean and the lower end use only the first population, so that a candidate that leads by
-luck is not reported as better. A candidate's own noise variance replaces the pooled one if it is larger,
-because with few answers one or two lucky yes answers would look like a breakthrough.
+rank, the posterior mean and the lower end use only the narrow population N(0, τ²), so that a candidate that
+leads by luck is not reported as better. A candidate's own noise variance replaces the pooled variance if the
+candidate's is larger, because with few answers one or two lucky yes answers would look like a breakthrough.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Breakthroughs:
 
 
 def find_breakthroughs(value: FloatArray, variance: FloatArray, unit: float) -> Breakthroughs:
-    """Compute every candidate's probability and accuracy as a breakthrough, compared with all others.
+    """Compute each candidate's probability of being a breakthrough, and its accuracy if it is one.
 
     Parameters
     ----------
@@ -111,14 +111,14 @@ def interval_ends(
 ) -> tuple[float, float]:
     """Return the ends of an interval of about 95 %, whose upper end allows for a breakthrough.
 
-    The lower end uses only the first population, of ordinary candidates. The upper end uses the mixture of
-    this population and breakthroughs.
+    The lower end assumes an ordinary candidate. The upper end uses the mixture of ordinary candidates and
+    breakthroughs.
 
     Parameters
     ----------
     mean, sd
-        Posterior mean and standard deviation in the first population; the sd includes the uncertainty of the
-        archive's common level.
+        Posterior mean and standard deviation if the candidate is ordinary; the sd includes the uncertainty of
+        the archive's common level.
     chance, far_mean, far_sd
         Probability, mean and standard deviation of the breakthrough component.
     reach

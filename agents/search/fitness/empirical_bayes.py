@@ -8,9 +8,9 @@ few dozen candidates determine τ badly, and a plug-in τ̂ shrinks the luckiest
 mean is averaged over the posterior of τ under a half-normal prior (Gelman 2006, Bayesian Anal. 1).
 
 All scores are paired on the same items, so the difficulty of items cancels. v is pooled over the candidates,
-because with few refutations a candidate's own variance is small exactly if it was lucky. The only assumption
-is that candidates are exchangeable. Families of candidates violate it: two families far apart bias the
-winner's score by a few points. If the parents of candidates are known, the prior uses them (`relate`). A
+because with few refutations a candidate's own variance is small exactly if the candidate was lucky. The only
+assumption is that candidates are exchangeable. Families of candidates violate it: two families far apart bias
+the winner's score by a few points. If the parents of candidates are known, the prior uses them (`relate`). A
 single candidate far above all others is shrunken by up to twenty points; the upper ends of intervals allow
 for this (`oversight.agents.search.fitness.breakthroughs`).
 
@@ -20,16 +20,16 @@ answered. The standard error includes two imaginary items on which they disagree
 row would count as proof, although this happens by chance one time in eight, and programs that have not
 differed yet would count as equal. The difference is then shrunk by the spread of the candidates. The verdict
 ``better`` requires a probability of 95 %, so a program compared with itself gets this verdict at most one
-time in twenty. ``worse`` requires only 80 %, because it merely discourages a repetition. Otherwise the
-verdict is ``undecided``.
+time in twenty. ``worse`` requires only 80 %, because this verdict merely discourages trying the same change
+again. Otherwise the verdict is ``undecided``.
 
 With known parents, the prior says that a child is about as good as its parents: A_j = A_parent + N(0, τ²),
 with the mean of the parents if there are two. A candidate without parents is a draw around the archive's
-mean, A_j = μ + N(0, τ²). So the scores of a parent and of its other children inform about a child; at a
-hundred labels, they inform more than the child's own answers. This is the animal model of breeding (Henderson
-1975, Biometrics 31: best linear unbiased prediction by relationship), without the correction for inbreeding.
-It is valid if edits are small and about as often good as bad. A large improvement is shrunken towards the
-parent; the upper ends of intervals allow for this.
+mean, A_j = μ + N(0, τ²). So the scores of a parent and of its other children inform about a child; with a
+hundred labels, these scores say more about the child than its own answers. This is the animal model of
+breeding (Henderson 1975, Biometrics 31: best linear unbiased prediction by relationship), without the
+correction for inbreeding. It is valid if edits are small and about as often good as bad. A large improvement
+is shrunken towards the parent; the upper ends of intervals allow for this.
 
 Items that are not independent, for example images of one patient, are handled by a design effect
 (`design_effect`).
@@ -97,7 +97,8 @@ def least_variance(cluster: IntArray) -> float:
 def relate(ids: Sequence[str], parents: Mapping[str, Sequence[str]]) -> FloatArray | None:
     """Return prior covariances of the candidates' accuracies in units of τ², shape (M, M).
 
-    Returns None if no candidate has a parent among `ids`.
+    The unit τ² is the prior variance of a candidate without parents. Returns None if no candidate has a
+    parent among `ids`.
 
     Parameters
     ----------
@@ -142,7 +143,7 @@ class ShrunkScores:
     se_relative
         Standard error of Â_j given the archive's level, from paired differences.
     mean, sd
-        Posterior mean and standard deviation of A_j, given the archive's level.
+        Posterior mean and standard deviation of the candidate's true accuracy, given the archive's level.
     level_se
         Standard error of the archive's level; the error of the level is the same in all values.
     spread
@@ -175,8 +176,9 @@ def shrink_scores(
         Candidates may have answered different items. Their scores are compared with the mean score of those
         candidates that answered at least 90 % of the scored items.
     unit
-        Factor that converts a difference of accuracies to the scale of the scores: 1 for accuracies, 1/(K −
-        1) for q, the share of items on which a candidate avoids the refused option.
+        Factor that converts a difference of accuracies to the scale of the scores: 1 if scores are
+        accuracies; 1/(K − 1) if scores are q, the share of items on which the candidate does not choose the
+        option that has a no.
     cluster
         Cluster number of each item, shape (n,); by default, every item is independent.
     related
@@ -239,7 +241,7 @@ def _posterior(
     """Return posterior mean and standard deviation of every candidate's accuracy, and posterior mean of τ.
 
     The prior covariance of the accuracies is τ² times `related`, and τ is integrated over a grid. If every
-    value is divided by its noise, one eigenbasis makes this covariance diagonal for every τ.
+    value is divided by its standard error, one eigenbasis makes this covariance diagonal for every τ.
     """
     noise = np.sqrt(np.maximum(variance, 1e-18))
     roots, basis = np.linalg.eigh(related / np.outer(noise, noise))

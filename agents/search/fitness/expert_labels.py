@@ -5,7 +5,8 @@ Partitioned Human Supervision", App. B, has two ways to obtain them. If the righ
 option is drawn uniformly, and the right option is discarded. Otherwise an expert says whether a uniformly
 drawn option is right, and items with a yes are left out. Whether an item with K options has a yes is then
 pure chance, with probability 1/K. So for items with the same K, the remaining items are a random sample; if K
-varies, fewer items with small K remain. In both cases, the refused option is uniform among the wrong options.
+varies, fewer items with small K remain. In both cases, the option with a no is drawn uniformly from the wrong
+options.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class ExpertLabels:
         Cluster number of the item, shape (n,); all different if items are independent.
     weight
         Positive weight of the item, shape (n,). An item has a larger weight if experts answered a smaller
-        share of the questions about the same classes. By default, all weights are 1.
+        share of the questions about its classes. By default, all weights are 1.
     """
 
     items: tuple[str, ...]
@@ -132,10 +133,10 @@ class ExpertLabels:
         """Collect the labels of these items; labels of other items and abstentions are ignored.
 
         A routed item with an abstention is left out completely, because the truth may determine which
-        questions stay unanswered. `clusters` maps item ids to names of clusters. `rates` from `find_rates`
-        maps classes to the share of their questions that experts answered. With it, an item's weight is the
-        inverse of the product of its questions' rates, and an item is left out if only some of its questions
-        were answered.
+        questions stay unanswered. `clusters` maps item ids to names of clusters. `rates` (from `find_rates`)
+        maps each class to the share of questions about it that experts answered. If `rates` is given, an
+        item's weight is the inverse of the product of its questions' rates, and an item is left out if only
+        some of its questions were answered.
 
         Raises
         ------
@@ -193,7 +194,7 @@ def count_answers(items: Sequence[Item], labels: LabelColumns, *, with_open: boo
     Parameters
     ----------
     with_open
-        Whether the first of the two counts includes questions that are still unanswered.
+        Whether the number of a class's questions includes those that are still unanswered.
     """
     _, answered, classes = _read_classes(items, labels, with_open=with_open)
     number = Counter(text for text, _ in classes)
@@ -203,7 +204,7 @@ def count_answers(items: Sequence[Item], labels: LabelColumns, *, with_open: boo
 
 
 def find_rates(counts: ClassCounts) -> dict[str, float]:
-    """Return the share of questions with a yes or a no by class; empty if shares differ only by chance."""
+    """Return each class's share of questions with a yes or a no; empty if shares differ only by chance."""
     asked, answered = zip(*counts.values(), strict=True) if counts else ((), ())
     rates = answering_rates(asked, answered).tolist()
     return dict(zip(counts, rates, strict=True)) if len(set(rates)) > 1 else {}

@@ -1,8 +1,8 @@
-"""Power of a search before it starts: the smallest detectable difference, and how to reduce it.
+"""Power of a search before it starts: the smallest detectable difference, and how to detect smaller ones.
 
 Two programs of accuracy .6 are simulated, with errors like those of language models
 (`oversight.harness.estimate.sample_size`). Their answers are labelled like the current items and scored as in
-the search. The power follows from the standard deviation of the difference of their scores per item.
+the search. The power follows from the standard deviation of the per-item difference between their scores.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Power:
 
 
 def measure_power(labelled: ExpertLabels) -> Power:
-    """Measure the power of the selection items' labels."""
+    """Measure how well the selection items' labels can tell which of two programs is better."""
     answered = labelled.answered
     options = Counter(labelled.n_options[answered].tolist())
     n = options.total()
@@ -108,7 +108,7 @@ def measure_power(labelled: ExpertLabels) -> Power:
 def _per_item_sd(options: Counter[int], kind: Kind, m: int) -> float:
     """Return the standard deviation of the difference of two programs' scores on one item.
 
-    Every simulated item has labels of `m` options.
+    Every simulated item has labels for `m` of its options.
     """
     gaps = []
     for K, count in options.items():
@@ -150,8 +150,8 @@ def simulated_labels(
         Number of options of every item.
     kind
         How the option in the question is drawn. ``complementary``: uniformly among the wrong options, so that
-        the answer is no; ``natural``: uniformly among all options; ``routed``: with probability .8 times the
-        share of votes plus .2/K; ``ordinary``: always the true option.
+        the answer is no; ``natural``: uniformly among all options; ``routed``: each option with probability
+        .2/K plus .8 times its share of the votes; ``ordinary``: always the true option.
     """
     n = len(truth)
     pi: FloatArray = np.zeros((n, K))

@@ -14,13 +14,13 @@ compared item by item, and the spread of the differences of their scores gives t
 ``outcome``     ``transformed`` without weights, for comparisons on single items
 ==============  ======================================================================================
 
-An unreadable answer scores 0 (in ``raw``, (K − 2)/(K − 1), which is the same accuracy). Otherwise an empty
-answer would count as right, because it differs from the refused option. A failed or missing answer scores NaN
-and is left out. Items whose options were drawn with unequal propensities are scored by the doubly robust
-outcome of `oversight.harness.estimate.routed_means`. Items with different K are separate samples, weighted by
-their number.
+An unreadable answer scores 0 (in ``raw``, (K − 2)/(K − 1), which corresponds to accuracy 0). Otherwise an
+empty answer would count as right, because it differs from the refused option. A failed or missing answer
+scores NaN and is left out. Items whose options were drawn with unequal propensities are scored by the doubly
+robust outcome of `oversight.harness.estimate.routed_means`. Items with different K are separate samples,
+weighted by their numbers of items.
 
-If experts of some classes answered fewer of their questions, items have different weights
+If experts answered a smaller share of the questions about some classes, items have different weights
 (`ExpertLabels.weight`). With weights w of mean 1, the estimate m comes from the weighted likelihood or mean,
 and an item with score s gets m + w(s − m). So the mean of the scores is still the estimate, and their spread
 gives its standard error.
@@ -131,7 +131,7 @@ def _spread_weights(scores: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def _count(these: BoolArray, weight: FloatArray) -> IntArray:
-    """Count the items of each candidate; with unequal weights, the unit is a millionth of an item."""
+    """Count each candidate's items; if weights are unequal, return their sum in millionths."""
     number: IntArray = these.sum(axis=1)
     if not _is_even(weight):
         number = np.rint(_PARTS * (these @ weight)).astype(np.int64)
@@ -141,7 +141,7 @@ def _count(these: BoolArray, weight: FloatArray) -> IntArray:
 def _likelihood(
     readable: BoolArray, avoided: BoolArray, effective: FloatArray, weight: FloatArray
 ) -> FloatArray:
-    """Return Â_ML of each candidate plus each item's influence on it, from readable answers, shape (M, n)."""
+    """Return each candidate's estimate Â_ML plus each item's influence on this estimate, shape (M, n)."""
     groups = np.unique(effective)
     whole = 1 if _is_even(weight) else _PARTS
     n = np.stack([_count(readable & (effective == g), weight) for g in groups], axis=1)
@@ -179,7 +179,7 @@ def _raw(readable: BoolArray, avoided: BoolArray, _: FloatArray, __: FloatArray)
 def _routed(
     y: IntArray, labelled: ExpertLabels, columns: IntArray, estimator: str, votes: IntArray
 ) -> FloatArray:
-    """Return doubly robust scores, whose posterior of the truth uses the votes of complete candidates."""
+    """Return doubly robust scores; candidates that answered all items predict the right options."""
     if estimator == "raw":
         raise EstimateError(
             "the estimator 'raw' is not defined for options drawn with unequal propensities; use 'ml'"

@@ -72,7 +72,7 @@ def _choose_best(ranked: list[str], place: int) -> list[str]:
 
 
 def describe_slot(view: PolicyView) -> dict[str, str]:
-    """Describe a slot: an emphasis that concurrent proposals do not have, and the latest refusals."""
+    """Describe a slot: its number, an emphasis of its own among concurrent slots, and the latest refusals."""
     told = f"This is proposal {view.slot + 1} of {view.planned}."
     if view.in_flight > 1:
         told += f" Up to {view.in_flight} are written at once, and none sees the others."
@@ -88,7 +88,7 @@ def describe_slot(view: PolicyView) -> dict[str, str]:
 
 
 def describe_experience(view: PolicyView, parent: str) -> str:
-    """List the changes that were tried on a parent, with verdict and probability of an improvement."""
+    """List the changes that were tried on a parent, each with its verdict and probability of being better."""
     advice = {"worse": "do not repeat it", "better": "build on it", "undecided": "not known to matter"}
     lines = []
     for name in view.board.ids:
@@ -112,9 +112,10 @@ async def describe_cases(
 ) -> str:
     """Describe feedback items on which experts refuted the candidate, and items on which they did not.
 
-    The text contains up to `most` items. On up to half of these items, or on all with `refuted_only`, the
-    answer is refuted, so it is certainly wrong. The text shows what experts say about the candidate's own
-    choice, but never the right option. `with_calls` adds the candidate's calls and replies on refuted items.
+    The text contains up to `most` items. Experts refuted the candidate's answer to up to half of them (to all
+    of them with `refuted_only`), so these answers are certainly wrong. The text shows what experts say about
+    the candidate's own choice, but never the right option. `with_calls` adds the candidate's calls and
+    replies on refuted items.
     """
     certain = most if refuted_only else most // 2
     refuted: list[tuple[Item, str]] = []

@@ -75,13 +75,13 @@ class Adas(ModelPolicy):
     writes a program, one compares it with the latest member of the archive, and one checks it against a list
     of common mistakes. Then a program that does not run is repaired a limited number of times. Unlike in the
     original, programs are repaired before they are scored, the prompt shows only a part of the archive, and
-    scores have standard deviations.
+    it shows a standard deviation with each score.
     """
 
     name: str = "adas"
 
     async def propose(self, view: PolicyView) -> Proposal:
-        """Make three calls: idea, reflection, check. If the second or third fails, the program is kept."""
+        """Make three calls: idea, reflection, check. If a later call fails, keep the last program."""
         talk = Conversation.begin(self.optimiser, self.name, view.slot)
         told = {
             "task": self.optimiser.task,
@@ -141,10 +141,9 @@ class AFlow(_LeaderPolicy):
 
     After "AFlow: Automating Agentic Workflow Generation" (Zhang et al. 2025, ICLR): the model is asked for
     one change of a parent, given the parent's failures and the earlier changes of the parent. Unlike in the
-    original, an earlier change is described as better, worse or undecided, because most differences at a
-    hundred labels are noise; only changes that are probably worse are discouraged. Failures show which
-    choices experts refuted, but never the right answer. An unusable reply uses up a slot but costs no
-    evaluation.
+    original, an earlier change is described as better, worse or undecided, because with a hundred labels most
+    differences are noise; only changes that are probably worse are discouraged. Failures show which choices
+    experts refuted, but never the right answer. An unusable reply uses up a slot but costs no evaluation.
     """
 
     name: str = "aflow"
@@ -169,12 +168,12 @@ class AFlow(_LeaderPolicy):
 class Reflect(_LeaderPolicy):
     """Reflective mutation: repair the one cause that explains most refuted answers.
 
-    After GEPA (Agrawal et al. 2025), with complementary feedback: a "no" about the chosen option is a certain
-    error and is shown as such. An answer that was not refuted may still be wrong; it is shown as unknown,
-    with the estimated share of wrong answers among unknown ones. Unlike GEPA, a child need not first win on a
-    minibatch, because with complementary labels more than half of all batches of three contain no refuted
-    answer. For a refuted answer, the model is also shown each call's question and reply, which reveal the
-    cause.
+    After GEPA (Agrawal et al. 2025), with complementary feedback: if an expert says no to the chosen option,
+    the answer is certainly wrong and is shown as wrong. An answer that was not refuted may still be wrong; it
+    is shown as unknown, with the estimated share of wrong answers among unknown ones. Unlike GEPA, a child
+    need not first win on a minibatch, because with complementary labels more than half of all batches of
+    three contain no refuted answer. For a refuted answer, the model is also shown each call's question and
+    reply, which reveal the cause.
     """
 
     name: str = "reflect"

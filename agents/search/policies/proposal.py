@@ -6,10 +6,11 @@ parent is mostly the candidate with the highest posterior mean. The reason is th
 edit is the parent's posterior mean plus a step, even for a parent with few answers; draws with the full
 standard deviation would spend half of the proposals on worse parents. But nearly equal candidates should also
 be drawn, because a good parent may have only bad edits. The rule needs no tuning to the scale or noise of
-scores. The published rule (AFlow: Zhang et al. 2025, ICLR, appendix) draws among n programs, the start
-workflow and the three best others. A program with score s_i has the probability p_i = λ/n + (1 − λ)
+scores. The published rule (AFlow: Zhang et al. 2025, ICLR, appendix) draws among n programs: the start
+workflow and the three best other candidates. A program with score s_i has the probability p_i = λ/n + (1 − λ)
 softmax_i(α s_i), with λ = 0.3 and α = 0.2 per percentage point. With 16 options, the rule is nearly uniform
-if the scores are shares q of avoided options, and nearly greedy if they are the accuracies computed from q.
+if the scores are shares q of avoided options, and nearly greedy if the scores are the accuracies computed
+from q.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
 
 
 def draw_leader(view: PolicyView) -> Candidate:
-    """Draw a parent; the published rule draws only from the start workflow and the three best others."""
+    """Draw a parent; the published rule draws it from the start workflow and the best three others."""
     if not view.published:
         return draw_any(view)
     others = [c for c in view.board.ranked() if c != view.start]

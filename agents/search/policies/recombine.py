@@ -207,7 +207,7 @@ class Recombine:
     name: str = "recombine"
 
     async def propose(self, view: PolicyView) -> Proposal:
-        """Change one parent, or combine two; repeat this if the program already exists."""
+        """Change one parent, or combine two parents; try again if the resulting program already exists."""
         known = set(view.board.ids)
         first = draw_any(view)
         for _ in range(TRIES):
@@ -247,7 +247,7 @@ class Recombine:
         return replace_constants(source, {name: value}), f"{name} = {value!r}, was {found[name]!r}"
 
     def cross(self, source: str, other: str, rng: np.random.Generator) -> Edit:
-        """Copy the second parent's values of some constants that both parents define."""
+        """Set some constants of `source` to their values in `other`, if both sources define them."""
         mine, theirs = read_constants(source), read_constants(other)
         shared = [n for n in sorted(mine) if n in theirs and theirs[n] != mine[n] and rng.random() < 0.7]
         note = f"{', '.join(shared)} as in the other parent" if shared else ""

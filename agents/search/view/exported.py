@@ -48,8 +48,8 @@ def read_candidate_item(
 ) -> dict[str, Any]:
     """Return a candidate's calls and replies on an item, and its answer.
 
-    Calls are not stored by candidate. So its program runs again in the sandbox, and stored replies answer its
-    calls. If a reply is not stored, the replay ends with a remark.
+    Calls are not stored by candidate. So the candidate's program runs again in the sandbox, and stored
+    replies answer the program's calls. If a reply is not stored, the replay ends with a remark.
 
     Raises
     ------
