@@ -60,8 +60,8 @@ class TokenGuess:
         -------
         ModelReply, bool
             The reply, and whether one of its token counts is estimated. A missing number of sent tokens is
-            estimated by `guess`; a missing number of received tokens is the larger of the estimates by
-            `guess` and from the text.
+            estimated by `guess`. For a missing number of received tokens, there are two estimates, from
+            `guess` and from the reply's text; the larger one is used.
         """
         sent, received = reply.input_tokens, reply.output_tokens
         self.learn(request, sent, received)
