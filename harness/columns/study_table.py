@@ -1038,7 +1038,7 @@ def count_repeated(digest: IntArray, cluster: IntArray | None = None) -> Repeate
     Parameters
     ----------
     digest
-        Shape (n,): number that identifies the text of every item (`digest_text`).
+        Shape (n,): number that identifies the text and options of every item (from `digest_text`).
     cluster
         Shape (n,): the cluster of every item. Items of one cluster already count as dependent, so only
         pairs of items from different clusters add to `excess`. None if items are independent.

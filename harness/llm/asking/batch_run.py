@@ -220,7 +220,7 @@ class BatchRun:
         await self._repeat(attempt)
 
     async def _repeat(self, attempt: Callable[[int], Awaitable[str | None]]) -> str | None:
-        """Call `attempt(number of earlier attempts)` until it succeeds or its last permitted call fails."""
+        """Call `attempt` until it succeeds or fails too often; it receives the number of earlier calls."""
         for tries in range(_TRIES - 1):
             try:
                 return await attempt(tries)

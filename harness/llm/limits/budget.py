@@ -189,7 +189,7 @@ class _Account:
 
 
 class Budget:
-    """A hard limit on dollars, tokens and requests, for calls made from one event loop.
+    """Hard limits on the dollars, tokens and requests used by calls from one event loop.
 
     Every call first reserves its maximum usage, so that all unfinished calls together cannot exceed the
     limit. The actual usage then replaces the reservation. The limit can be exceeded only by a call that uses

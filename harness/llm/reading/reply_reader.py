@@ -291,7 +291,7 @@ class _Reader:
         return said[0] if not isinstance(named, int) else f"{said[1]}{chr(FIRST + named)}."
 
     def _phrase(self, part: str, *, bare: bool = False) -> int | str | None:
-        """Return the index of an option if a short text names only this option, without other content.
+        """Return the index of the option that a short text names, if the text has no other content.
 
         Returns `SEVERAL` if the text names several options, and None otherwise. With
         `bare`, not even words such as "the answer is" may surround the option.

@@ -202,8 +202,8 @@ def run_alone(
 ) -> list[RunResult]:
     """Ask every model about the items in `wanted` that have no stored answer.
 
-    An error before the first call is raised, as `run` does. A later error of one model is part of that
-    model's result and does not stop the other models.
+    An error of one model's endpoint or calls is part of that model's result and does not stop the other
+    models. If no model can be called, or a setting is wrong, the error is raised before the first call.
     """
     store, targets = wanted.store, [target.priced(prices) for target in targets]
     budgets = _make_budgets(targets, terms)  # unknown prices are an error before anything is sent

@@ -251,7 +251,7 @@ class Forecast:
         estimates of the prompts' tokens and from `max_tokens`. `output_tokens` is None if the run has neither
         stored answers nor `max_tokens`.
     usd, usd_batch
-        Expected cost in US dollars, by single calls and through the Batch API; None if the price or
+        Expected cost in US dollars, with single calls and with the Batch API; None if the price or
         `output_tokens` is unknown.
     checked
         Date on which the prices were looked up; None if unknown.
