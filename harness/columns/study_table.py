@@ -4,7 +4,7 @@ Records become arrays over one index of items (`ItemIndex`). `LabelColumns` hold
 and the design by which they were collected. `PredictionColumns` holds the predictions of one model.
 
 Items drawn from a pool: `ItemPool` holds the stratum and weight of every drawn item. `weigh_draws` computes
-the weights if items were drawn from a pool of N in several draws. Draw b takes n_b of the N_b remaining
+the weights if items were drawn from a pool of N items in several draws. Draw b takes n_b of the N_b remaining
 items, with probabilities ρ_i that may depend on all earlier answers. Each draw alone gives an unbiased
 estimate of the sum over the pool: items of earlier draws have weight 1, and items of draw b have weight
 1/ρ_i. A mean of these estimates is also unbiased if its weights λ_b do not depend on answers. λ_b is chosen
@@ -12,11 +12,12 @@ so that uniform draws give every item the weight N/n (as in Farquhar, Gal & Rain
 at a time).
 
 Nonresponse: `answering_rates` estimates the share of answered questions about each class, and tests whether
-it differs between classes. If the expert for a class leaves more questions unanswered than others do, "no"
-answers for that class are missing, so a program that often predicts the class is refuted too seldom. An
-answer about class k arrives with probability π_k r_k, so weighting it by the inverse of the answering rate
-r_k removes the bias. This holds for any nonresponse that is random within known classes (Little & Rubin 2019,
-Statistical Analysis with Missing Data, 3.3).
+it differs between classes. If the expert for a class leaves more questions unanswered than the other experts
+do, "no" answers for that class are missing, so a program that often predicts the class is refuted too seldom.
+An answer about class k arrives with probability π_k r_k, where π_k is the propensity of class k and r_k its
+answering rate. Weighting the answer by 1/r_k as well as by 1/π_k removes the bias. This holds for any
+nonresponse that is random within known classes (Little & Rubin 2019, Statistical Analysis with Missing Data,
+3.3).
 
 Repeated texts: `count_repeated` counts items that ask the same question under different ids. Two items count
 as equal if their texts are equal and they offer the same options, in any order. Texts are compared after
@@ -63,8 +64,8 @@ class Queues:
     Attributes
     ----------
     asked, reached
-        Shape (E,): number of questions in every expert's queue, and number of questions at the start of the
-        queue that the expert has reached.
+        Shape (E,): number of questions in every expert's queue, and number of these that the expert has
+        reached, counted from the start of the queue.
     rank
         Shape (R,): position of every question in its expert's queue, from 0.
     passed
@@ -83,8 +84,8 @@ def read_queues(expert: IntArray, place: IntArray, answered: BoolArray, experts:
     An expert has reached all questions up to the last answered one. There is one exception: if the last
     question of the queue has no answer, an unanswered question fewer than `ON_SCREEN` positions before the
     last answer is perhaps still on the screen. The first such question and all later ones count as not
-    reached. If some of an expert's questions have an unknown place, the expert counts as having reached the
-    whole queue after the first answer.
+    reached. If the place of any of an expert's questions is unknown, the expert counts as having reached the
+    whole queue as soon as one question is answered.
 
     Parameters
     ----------
@@ -207,8 +208,8 @@ class ItemPool:
         Shape (N,): probability with which the item was drawn from the items that remained before its draw;
         NaN if that draw was uniform. None if the weights were given directly.
     batch
-        Shape (N,): draw number of the item, from 1; 0 for an item that was not drawn. None if `chance` is
-        None.
+        Shape (N,): number of the draw that took the item, from 1; 0 for an item that was not drawn. None if
+        `chance` is None.
     """
 
     stratum: IntArray
@@ -250,7 +251,7 @@ def weigh_draws(chance: FloatArray, batch: IntArray, pool: int) -> FloatArray:
     ----------
     chance, batch
         Shape (n,): probability with which the item was drawn from the items that remained before its draw,
-        NaN if that draw was uniform; and draw number of the item, from 1.
+        NaN if that draw was uniform; and number of the draw that took the item, from 1.
     pool
         Number of items of the pool, N.
     """
@@ -285,8 +286,8 @@ class PredictionColumns:
         Shape (N,), in [0, 1]: the model's probability of the option that it predicts, NaN if unknown; None if
         it is unknown for all items.
     has_fewer
-        Shape (N,): whether the model answered an item less often than another item, because several samples
-        per item were not finished; None if this is so for no item.
+        Shape (N,): whether the item has fewer answers of the model than some other item, because a run with
+        several samples per item is unfinished; None if no item has fewer answers.
     """
 
     index: ItemIndex
@@ -321,7 +322,7 @@ class PredictionColumns:
 
     @property
     def is_complete(self) -> BoolArray:
-        """Whether the model was asked about each item, and as often as about any other; shape (N,)."""
+        """Whether the model was asked about each item, and no less often than about any other; shape (N,)."""
         return self.is_there if self.has_fewer is None else self.is_there & ~self.has_fewer
 
     @cached_property
@@ -421,7 +422,7 @@ class OfferedOptions:
         return OfferedOptions(start=start, values=np.concatenate([self.values, other.values]))
 
     def of_option(self, option: AnyIntArray) -> FloatArray:
-        """Return the propensity of one given option per question, shape (R,); all must be recorded."""
+        """Propensity of one option per question, shape (R,); every question must have propensities."""
         found: FloatArray = self.values[self.start[:-1] + option]
         return found
 
@@ -567,12 +568,13 @@ class LabelColumns:
     cluster
         Cluster of every item; None if items are independent.
     pool
-        The items drawn from a larger pool; None if no items were drawn.
+        Description of the draw of items from a larger pool; None if the items were not drawn from a pool.
     passed
         Shape (L,): whether the label is an abstention added for a question that its expert passed over; None
         if no such abstentions were added.
     models
-        Predictions of all models of the study, which checks compare with the answers; may be empty.
+        Predictions of all models of the study, for checks that compare predictions with answers. Can be
+        empty.
     rates
         Shape (K,): share of answered questions about each option, in [0, 1], if it was computed from more
         questions than these labels contain; otherwise None.
@@ -620,7 +622,7 @@ class LabelColumns:
 
     @property
     def statement(self) -> ProtocolStatement:
-        """The most restrictive of the `statements` of the labels' protocols; requires at least one.
+        """The most restrictive of `statements`, which must not be empty.
 
         See `oversight.harness.types.deciding_statement`.
         """
@@ -648,15 +650,15 @@ class LabelColumns:
 
     @property
     def tells_accuracy(self) -> bool:
-        """Whether the protocol identifies one model's accuracy."""
+        """Whether the labels identify the accuracy of a single model, not only differences between models."""
         return not self.statements or "accuracy" in self.statement.answers
 
     @property
     def conditions(self) -> frozenset[str]:
         """Names of the design and the features that decide what the labels can be used for.
 
-        The design is "differences", "resolved", "uniform" or "weighted", whatever the protocol. The features
-        are any of "clusters", "pool" and "weights". The table of combinations
+        One name is the design: "differences", "resolved", "uniform" or "weighted". The other names are those
+        of "clusters", "pool" and "weights" that the labels have. The table of combinations
         (`oversight.harness.estimate.combinations.RULES`) uses these names.
         """
         if not self.tells_accuracy:
@@ -706,7 +708,7 @@ class LabelColumns:
 
     @cached_property
     def answers(self) -> IntArray:
-        """Row of the last label of every question in `drawn`, −1 if unanswered; empty if `drawn` is None."""
+        """For every question in `drawn`, row of its last label or −1; empty if `drawn` is None."""
         if self.drawn is None:
             return np.zeros(0, np.int64)
         order = np.argsort(self.questions.key, kind="stable")
@@ -723,7 +725,7 @@ class LabelColumns:
 
     @property
     def number_answered(self) -> int:
-        """Number of labels, not counting abstentions that were added for passed-over questions."""
+        """Number of labels, not counting the abstentions that `pass_over` added."""
         return len(self) - (0 if self.passed is None else int(np.count_nonzero(self.passed)))
 
     def __len__(self) -> int:
@@ -735,7 +737,7 @@ class LabelColumns:
         return replace(self, questions=self.questions.take(rows), kind=self.kind[rows], passed=passed)
 
     def pass_over(self, questions: QuestionColumns) -> LabelColumns:
-        """Append an abstention for every passed-over question."""
+        """Append an abstention for each of these questions, which experts reached but did not answer."""
         if not len(questions):
             return self
         kind = np.concatenate([self.kind, np.full(len(questions), ABSTAINED)])
@@ -838,13 +840,14 @@ def align_pool(
 def keep_drawn(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
     """Keep only predictions for items drawn from the pool, or all predictions if the labels have no pool.
 
-    Experts are never asked about items that were not drawn, so their predictions never get an answer.
+    Experts are never asked about items that were not drawn, so predictions for these items can never be
+    compared with an answer.
     """
     return predictions if labels.pool is None else predictions.on(labels.pool.drawn)
 
 
 def keep_predicted(labels: LabelColumns, predictions: PredictionColumns) -> LabelColumns:
-    """Keep only labels of items that the model was asked about; an unfinished run lacks some items."""
+    """Keep only labels of items that the model was asked about; an unfinished run lacks predictions."""
     kept = predictions.is_there[labels.item]
     return labels if kept.all() else labels.take(np.flatnonzero(kept))
 
@@ -910,7 +913,7 @@ def split_items(groups: ItemValues, labels: LabelColumns) -> Iterator[ItemGroup]
 def _move_pool(pool: ItemPool | None, places: IntArray) -> ItemPool | None:
     """Return the pool for one group of items; its drawn items form one stratum.
 
-    Strata are merged because the number of the group's items in each stratum was random.
+    Strata are merged because the draw did not fix how many of the group's items each stratum contributes.
     """
     if pool is None:
         return None
@@ -942,7 +945,7 @@ CHANCE = 0.05
 def answering_rates(
     asked: Sequence[int] | AnyIntArray, answered: Sequence[int] | AnyIntArray, *, chance: float = CHANCE
 ) -> FloatArray:
-    """Return the share of answered questions about each class, the same for all if no difference is found.
+    """Return the answering rate of each class; all rates are equal if a test finds no difference.
 
     Parameters
     ----------
@@ -954,8 +957,8 @@ def answering_rates(
     Returns
     -------
     array
-        Shape (C,), in [0, 1]. All equal to the common rate if a χ² test finds no difference. A class with
-        fewer than five questions always has the common rate.
+        Shape (C,), in [0, 1]: share of answered questions. All equal to the common rate if a χ² test finds no
+        difference. A class with fewer than five questions always has the common rate.
 
     Examples
     --------
@@ -1035,7 +1038,7 @@ def count_repeated(digest: IntArray, cluster: IntArray | None = None) -> Repeate
     Parameters
     ----------
     digest
-        Shape (n,): number that identifies the text of every item (`digest_text`).
+        Shape (n,): number that identifies the text and options of every item (from `digest_text`).
     cluster
         Shape (n,): the cluster of every item. Items of one cluster already count as dependent, so only
         pairs of items from different clusters add to `excess`. None if items are independent.

@@ -47,7 +47,8 @@ def run_batches(
     wait_for_lock
         Whether to wait until other processes have finished their work on the same runs.
     take_over
-        Whether the user confirms that processes on other machines that hold these runs' locks have ended.
+        Whether to take over the locks of processes on other machines. The user confirms that these processes
+        have ended.
     uncertain
         What happens to a batch if it is unknown whether the endpoint has it: ``"retry"`` submits it again,
         ``"hold"`` counts its requests as failed, None raises an error.
@@ -95,10 +96,9 @@ def cancel_batches(
 ) -> int:
     """Cancel all unfinished batches, and store the answers that have arrived.
 
-    Returns the number of batches that were unfinished. A batch that the endpoint does not know is marked as
-    cancelled in the store. If `uncertain` is set, so is a batch about which the endpoint gives no
-    information. The requests of such a batch then have no answer (``"retry"``) or count as failed
-    (``"hold"``).
+    Returns the number of batches that were unfinished. A batch is marked as cancelled in the store if the
+    endpoint does not know it or, with `uncertain` set, gives no information about it. The requests of a batch
+    marked for these reasons count as failed if `uncertain` is ``"hold"``; otherwise they have no answer.
     """
     _check(targets)
 

@@ -204,9 +204,9 @@ class BatchEndpoint:
         raise FatalModelError("content filter")
 
     async def read_files(self, batch: RemoteBatch) -> tuple[list[bytes], dict[str, ModelError]]:
-        """Return the contents of the output and error files.
+        """Return the contents of the batch's output file and error file.
 
-        The second value contains, by file id, the error for each file that could not be read.
+        The second value contains, by file id, the exception for each file that could not be read.
         """
         files, errors = list[bytes](), dict[str, ModelError]()
         for name in batch.files:
@@ -229,8 +229,8 @@ class BatchEndpoint:
         Raises
         ------
         UncertainBatch
-            If the endpoint does not list its batches, or if the input file of a batch that may be the wanted
-            one cannot be compared.
+            If the endpoint does not list its batches, or if a listed batch is possibly the wanted one, but
+            its input file cannot be compared.
         """
         doubtful = 0
         async for batch in self._list_all():

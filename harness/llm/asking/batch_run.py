@@ -58,8 +58,8 @@ class BatchRun:
     gives_up
         Whether the command cancels batches.
     errors
-        The error because of which this command no longer polls a batch, by the batch's marker. The key "" has
-        the error, if any, that was raised while batches were submitted.
+        For each batch that this command no longer polls, the error that is the reason, by the batch's marker.
+        The key "" has the error, if any, that was raised while batches were submitted.
     """
 
     store: Store
@@ -113,8 +113,8 @@ class BatchRun:
     async def collect(self, *, wait: bool) -> None:
         """Poll each unfinished batch once and store the answers that have arrived.
 
-        A transient error ends the polling of a batch at once; if `wait`, only several such errors in a row
-        do.
+        Without `wait`, the first transient error ends the polling of its batch. With `wait`, only several
+        consecutive transient errors do.
         """
         for batch in self.find_under_way():
             marker = batch.marker
@@ -140,8 +140,8 @@ class BatchRun:
     def _stop(self, batch: Batch, error: ModelError) -> None:
         """Stop polling a batch and store the error in `errors`.
 
-        There is one exception: a command that cancels batches marks the batch as cancelled instead, if
-        `uncertain` is set or the endpoint has lost the batch or its answers.
+        A command that cancels batches marks the batch as cancelled instead in three cases: if `uncertain` is
+        set, if the endpoint does not know the batch, and if answers of the ended batch are missing.
         """
         is_unknown = isinstance(error, RefusedRequest) and error.status in (403, 404, 410)
         if self.gives_up and (is_unknown or self.uncertain or isinstance(error, _Incomplete)):
@@ -167,7 +167,8 @@ class BatchRun:
     def _drop(self, batch: Batch, why: str) -> None:
         """Mark a batch as cancelled in the store.
 
-        With `uncertain` ``"hold"``, its requests are stored as failed; otherwise they have no answer.
+        If `uncertain` is ``"hold"``, the batch's requests are stored as failed; otherwise they have no
+        answer.
         """
         say(f"{self.target.spec.name}: batch {batch.remote_id or 'of unknown id'} is given up: {why}")
         if self.uncertain == "hold":
@@ -219,7 +220,7 @@ class BatchRun:
         await self._repeat(attempt)
 
     async def _repeat(self, attempt: Callable[[int], Awaitable[str | None]]) -> str | None:
-        """Call `attempt(number of earlier attempts)` until it succeeds or its last permitted call fails."""
+        """Call `attempt` until it succeeds or fails too often; it receives the number of earlier calls."""
         for tries in range(_TRIES - 1):
             try:
                 return await attempt(tries)
@@ -278,7 +279,7 @@ class BatchRun:
     def _read(
         self, batch: Batch, lines: Mapping[str, Sequence[Any]], *, all_rows: bool
     ) -> Iterator[Prediction]:
-        """Yield the predictions of a batch; with `all_rows`, requests without a line count as failed."""
+        """Yield a batch's predictions; requests without an answer count as failed if `all_rows`."""
         spec, settings, guess = self.target.spec, self.target.settings, TokenGuess()
         # The answers are paid for already, so a changed model name must not end the loop (hence patience=∞).
         served = make_served(self.store, self.target, self.store.runs.note_served_as, patience=math.inf)

@@ -189,12 +189,12 @@ class _Account:
 
 
 class Budget:
-    """A hard limit on dollars, tokens and requests, for calls made from one event loop.
+    """Hard limits on the dollars, tokens and requests used by calls from one event loop.
 
     Every call first reserves its maximum usage, so that all unfinished calls together cannot exceed the
     limit. The actual usage then replaces the reservation. The limit can be exceeded only by a call that uses
-    more than it reserved, and only by the difference. The model's unfinished calls then reserve as many
-    output tokens as this call used.
+    more than it reserved, and only by the difference. After such a call, each other unfinished call to the
+    model reserves at least as many output tokens as that call used.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ class Budget:
         Raises
         ------
         BudgetSpent
-            If the budget does not suffice and there are no unfinished calls.
+            If the budget does not suffice, and no unfinished call can release any of it.
         """
         while True:
             try:
@@ -314,7 +314,7 @@ class Budget:
         account.changed = asyncio.Event()
 
     def _expect(self, output_tokens: int) -> None:
-        """Increase the reservations of the model's unfinished calls to at least this many output tokens."""
+        """Increase each reservation of the model's unfinished calls to at least `output_tokens`."""
         for call in self._account.calls:
             more = output_tokens - call.output_tokens
             if call.budget is self and more > 0:
@@ -327,7 +327,7 @@ class Budget:
         self.settle(call, 0, 0, 0)
 
     def charge(self, input_tokens: int, output_tokens: int, requests: int = 0) -> None:
-        """Add usage that was not reserved to the spent usage."""
+        """Add the usage of calls that had no reservation to the spent usage."""
         usd = self._price.dollars(input_tokens, output_tokens)
         self._account.spent.add(Usage(requests, input_tokens, output_tokens, usd=usd))
 

@@ -89,7 +89,8 @@ class CircuitBreaker:
     def answered(self, *, refused: bool = False) -> None:
         """Record that the endpoint replied, which ends an outage.
 
-        A refusal by its rate limit (`refused`) does not reset the time since the last answer.
+        `refused` is whether the reply is a refusal by the rate limit, which does not count as an answer for
+        `is_too_long`.
         """
         if not refused:
             self._answered = self._clock()
@@ -117,7 +118,7 @@ class CircuitBreaker:
             self.is_on = True
 
     def looked(self) -> None:
-        """Record that a test call has ended; waiting calls then check the outage again."""
+        """Record that a test call has ended, and let the waiting calls check whether the outage is over."""
         if self._looking:
             self._looking = False
             self._changed.set()

@@ -60,8 +60,8 @@ class TokenGuess:
         -------
         ModelReply, bool
             The reply, and whether one of its token counts is estimated. A missing number of sent tokens is
-            estimated by `guess`; a missing number of received tokens is the larger of the estimates by
-            `guess` and from the text.
+            estimated by `guess`. For a missing number of received tokens, there are two estimates, from
+            `guess` and from the reply's text; the larger one is used.
         """
         sent, received = reply.input_tokens, reply.output_tokens
         self.learn(request, sent, received)
@@ -329,11 +329,11 @@ class _Tries:
     def pause(self, state: tenacity.RetryCallState) -> float:
         """Return the seconds to wait before the next attempt.
 
-        This is the number that the endpoint requested, otherwise a random number that grows with each
-        failure.
+        This is about the number that the endpoint requested, if any; otherwise a random number whose upper
+        limit grows with each failure. After the loss of a worker, it is 0.
 
-        While the limiter knows the endpoint's rate, a refused call waits only a short time, because the
-        limiter spaces out calls anyway.
+        While the limiter knows the endpoint's rate, the number that the endpoint requested with a refusal is
+        ignored, because the limiter spaces out calls anyway.
         """
         error, limiter = state.outcome and state.outcome.exception(), self._model.limiter
         assert isinstance(error, TransientModelError)  # noqa: S101  no other failure is repeated

@@ -51,8 +51,8 @@ class FunctionModel(_ProgramModel):
     Parameters
     ----------
     function
-        Function from the conversation to the answer as text, or to a `ModelReply` with the usage. It may be
-        async; otherwise it runs in a thread.
+        Function that receives the conversation and returns the answer as text, or a `ModelReply` with the
+        usage. It may be async; otherwise it runs in a thread.
     timeout
         Seconds to wait for an answer. A thread cannot be stopped, so it continues to run after a timeout.
     """

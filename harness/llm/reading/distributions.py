@@ -96,7 +96,7 @@ def _normalise(found: list[tuple[int, float, bool]], options: int) -> tuple[floa
 
 @lru_cache(maxsize=512)
 def _entry(options: tuple[str, ...], notation: Notation | None) -> Pattern:
-    """Return the pattern of an option with its probability; the group ``o3`` is option 3."""
+    """Return a pattern for any one option with its probability; group ``o3`` matches option 3."""
     texts = [re.escape(option) for option in options]
     if notation == "letter":
         letters = option_letters_of(len(options))

@@ -106,7 +106,7 @@ _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
 
 @lru_cache(maxsize=1024)
 def _texts(options: tuple[str, ...], left_out: frozenset[int]) -> tuple[Pattern | None, list[int]]:
-    """Return a pattern with one group per option text, longest first, and each group's option."""
+    """Return a pattern with a group for each option's text, longest text first; and each group's option."""
     fold, folded = make_comparable(options)
     order = sorted(set(range(len(options))) - left_out, key=lambda j: -len(folded[j]))
     if not order:

@@ -282,15 +282,16 @@ class _Reader:
         return ReplyReading(ord(option) - FIRST, Step.STATEMENT)
 
     def _mark_rest(self, said: re.Match[str]) -> str:
-        """Return a line that begins like "The answer is".
+        """Return a line that begins with words such as "The answer is".
 
-        If the rest of the line is only an option's letter or text, it is replaced by a mention of the option.
+        If the rest of the line is only an option's letter or text, this rest is replaced by the character
+        that stands for the option.
         """
         named = self._by_name(said[2])
         return said[0] if not isinstance(named, int) else f"{said[1]}{chr(FIRST + named)}."
 
     def _phrase(self, part: str, *, bare: bool = False) -> int | str | None:
-        """Return the index of an option if a short text names only this option, without other content.
+        """Return the index of the option that a short text names, if the text has no other content.
 
         Returns `SEVERAL` if the text names several options, and None otherwise. With
         `bare`, not even words such as "the answer is" may surround the option.
@@ -313,8 +314,9 @@ class _Reader:
     def _by_name(self, part: str) -> int | str | None:
         """Return the index of the option whose letter or text equals a short text, or None.
 
-        If two options match, the requested notation decides; without one, returns `SEVERAL`. If texts were
-        requested and some texts are letters of other options, no letter names an option by its position.
+        If the text matches one option's letter and another option's text, the requested notation decides; if
+        no notation was requested, returns `SEVERAL`. If texts were requested and some option's text is the
+        letter of another option, letters do not name options.
         """
         notation, k = self.asked.notation, len(self.options)
         alone = (_NUMBER if k > 26 else _ALONE).fullmatch(part) if len(part) <= 16 else None

@@ -12,7 +12,7 @@ Found = TypeVar("Found")
 
 
 class Batches(Generic[Given, Found]):
-    """Passes single requests to a function in batches; leaving the context processes the remaining ones.
+    """Collects requests and passes them to a function in batches; leaving the context passes the last batch.
 
     The function is called in the event loop's thread, because in another thread, switching the interpreter
     lock at every row would take longer than the work itself.

@@ -89,7 +89,7 @@ def _find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 @contextmanager
 def collecting_rarely() -> Iterator[None]:
-    """Collect garbage rarely, and only among new objects, because collections slow down fast runs."""
+    """During the block, collect garbage rarely and only among new objects, to speed up fast runs."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
@@ -102,7 +102,7 @@ def collecting_rarely() -> Iterator[None]:
 
 @contextmanager
 def on_stop_signals(stop: Callable[[float], None]) -> Iterator[list[int]]:
-    """Call `stop` with the remaining seconds at each stop signal. Yields the list of received signals.
+    """At each stop signal, call `stop` with the seconds left to finish. Yields the received signals.
 
     Works only in the main thread, and only for signals that no other code handles. The previous handlers are
     restored at the end.

@@ -55,7 +55,8 @@ class Job:
     budget
         Budget of the run; None means no limit.
     reserve
-        Function that stores an answer's maximum usage before each of its calls, if there is a budget.
+        Function that stores the maximum usage of an answer before each call for this answer. Used only if
+        there is a budget.
     before
         Stored failed answers, by (item id, sample); their usage is added to that of the new answers.
     """
@@ -78,7 +79,7 @@ class Job:
         Raises
         ------
         BudgetSpent
-            If the budget does not suffice and there are no unfinished calls.
+            If the budget does not suffice, and no unfinished call can release any of it.
         FatalModelError
             If a call failed in a way that affects all items.
         """
@@ -148,13 +149,13 @@ class Job:
     async def _note(
         self, item: Item, sample: int, counts: Usage, sent: int, received: int, requests: int = 0
     ) -> None:
-        """Store the sum of an answer's usage so far and the maximum usage of its next call."""
+        """Store one total: an answer's usage so far plus the maximum usage of its next call."""
         if self.reserve is not None:
             used = counts.requests + requests, counts.input_tokens + sent, counts.output_tokens + received
             await self.reserve(ReservedAnswer(self.run_id, item.id, sample, *used))
 
     def _counted(self, prediction: Prediction) -> Prediction:
-        """Return the prediction; if it replaces a failed answer, with the usage of that answer added."""
+        """Return the prediction. If it replaces a failed answer, the usage of that answer is added."""
         before = self.before.get((prediction.item_id, prediction.sample))
         return prediction if before is None else add_usage(prediction, [before])
 
@@ -174,7 +175,8 @@ def make_jobs(
     targets
         Models, each with its budget; None means no limit.
     reserve
-        Function that stores an answer's maximum usage before each of its calls, if there is a budget.
+        Function that stores the maximum usage of an answer before each call for this answer. Used only if
+        there is a budget.
     served
         Dictionary to which the model name in each run's first reply is added, by run id.
     """
@@ -201,7 +203,7 @@ def make_jobs(
 
 
 def _limits_of(settings: ModelSection) -> tuple[str, str]:
-    """Return the key of a model's limiter: its endpoint, and its model name unless limits are shared.
+    """Return the key of a model's limiter: endpoint, and model name unless `shared_limits` is set.
 
     Models of one endpoint with the setting `shared_limits` have the same key, so they share a limiter.
     """

@@ -38,7 +38,7 @@ from oversight.harness.types import Item, Prediction, PredictionStatus
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """A progress bar on standard error; if that is no terminal, a line every 10 seconds.
+    """A progress bar on standard error; if standard error is no terminal, a line every 10 seconds.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Progress(AbstractContextManager["Progress"]):
         return cls(total, done, what, {target.spec.id: target.price for target in targets})
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Close the bar; add the number of stored answers to the error if the disk is full."""
+        """Close the bar; if the disk is full, add the number of stored answers to the error's message."""
         self._bar.close()
         if isinstance(error, FullDisk):
             stored = self._total - self._left + self._asked
@@ -202,8 +202,8 @@ def run_alone(
 ) -> list[RunResult]:
     """Ask every model about the items in `wanted` that have no stored answer.
 
-    An error of one model does not stop the other models. Errors before the first call are raised as by `run`;
-    an error of a single model is part of that model's result.
+    An error of one model's endpoint or calls is part of that model's result and does not stop the other
+    models. If no model can be called, or a setting is wrong, the error is raised before the first call.
     """
     store, targets = wanted.store, [target.priced(prices) for target in targets]
     budgets = _make_budgets(targets, terms)  # unknown prices are an error before anything is sent
@@ -228,7 +228,7 @@ def run_alone(
 
 
 def _make_budgets(targets: Sequence[Target], terms: RunTerms) -> list[Budget | None]:
-    """Return one budget per target; all budgets share the limits. Without limits, return None per target.
+    """Return one budget per target, all with shared limits; None for every target if there are no limits.
 
     If `terms.uncertain` is ``"hold"``, budgets are created even without limits, because they store
     reservations.

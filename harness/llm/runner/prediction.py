@@ -150,11 +150,11 @@ def answer_confidence(
 ) -> float | None:
     """Return the model's probability of the tokens that name the option.
 
-    They are in the last line that is read as the option on its own, or else anywhere in the answer. The last
-    token that equals the option's letter is used, unless it is an article or pronoun. If there is none, or if
-    texts were requested, the tokens of the last occurrence of the option's text are used, and their
-    probabilities are multiplied. The result is the model's own probability given everything it wrote before,
-    not an estimate of how often it is correct.
+    The tokens are sought in the last line that, read alone, names the option; if there is no such line, in
+    the whole answer. The last token that equals the option's letter is used, unless it is an article or
+    pronoun. If there is no such token, or if texts were requested, the tokens of the last occurrence of the
+    option's text are used, and their probabilities are multiplied. The result is the model's own probability
+    given everything it wrote before, not an estimate of how often it is correct.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def answer_confidence(
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """Place where an answer spells an option: its first character, its tokens, and what the tokens are."""
+    """Place where tokens spell an option; `is_word` is whether its letter is an article or pronoun."""
 
     start: int
     tokens: range
@@ -191,7 +191,7 @@ class _Named:
 def _find_answer(
     logprobs: Sequence[tuple[str, float]], shown_options: tuple[str, ...], shown: int, asked: ReplyForm
 ) -> _Named | None:
-    """Return the tokens that name the option; None if no tokens spell it."""
+    """Return the place where tokens name the option `shown`; None if no tokens spell this option."""
     text = "".join(token for token, _ in logprobs)
     lines = defaultdict[int, list[_Named]](list)
     for named in _find_spelled(text, logprobs, shown_options, shown):
@@ -227,7 +227,7 @@ def _find_spelled(
 def answer_probabilities(
     reply: ModelReply, item: Item, shown: int, asked: ReplyForm = ANY_FORM
 ) -> tuple[float, ...]:
-    """Return the model's probability of every option, from the alternatives to the token of its answer.
+    """Return the model's probability of every option, from the alternatives listed for its answer's token.
 
     An alternative token counts for the option whose letter it is, or whose text it begins; if it begins
     several texts, its probability is split equally. Servers list only a few tokens. One minus the sum of the
@@ -318,8 +318,8 @@ def read_foreign_option(
     Parameters
     ----------
     named_by
-        How `ForeignAnswer.answer` names an option. With ``"option"``, the text of an option wins over the
-        letter of another option; with None, such an answer names no option.
+        How `ForeignAnswer.answer` names an option. If an answer is both the text of one option and the letter
+        of another option, it names the former with ``"option"``, and no option with None.
 
     Raises
     ------
@@ -354,7 +354,7 @@ def read_foreign_option(
 def _read_exported(
     answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object
 ) -> tuple[int | None, PredictionStatus, str, str]:
-    """Return option, status, reason and step of an answer that another study exported, unchanged."""
+    """Return, unchanged, the option, status, reason and step of an answer exported by another study."""
     status = PredictionStatus(answer.status)
     if status is not PredictionStatus.OK:
         return None, status, answer.error, ""
@@ -367,9 +367,9 @@ def _read_exported(
 def read_named_options(
     answers: Iterable[str | int | None], options: tuple[str, ...], named_by: Notation | None = None
 ) -> dict[object, int]:
-    """Return the option of each answer that names one, by answer.
+    """Return a dictionary from each answer that names an option to the index of that option.
 
-    The other answers need `read_foreign_option`, which explains `named_by`.
+    Answers that are not in the dictionary need `read_foreign_option`, which explains `named_by`.
     """
     found = {said: _read_named(said, options, named_by) for said in set(answers) if isinstance(said, str)}
     return {

@@ -69,9 +69,9 @@ def prepare(
     """Find out which features each model offers, and check that every needed endpoint answers.
 
     An endpoint is checked only if its model has unanswered items or untested features. The result of a test
-    is stored by model and endpoint. A feature that a model did not offer is tested again at the start of
-    every run without answers, or if the run needs it. A run with answers or an unfinished batch keeps its
-    features, because other features would make it another run.
+    is stored by model and endpoint. A feature that a model did not offer in an earlier test is tested again
+    if the run needs the feature, or if the run has neither answers nor an unfinished batch. A run with
+    answers or an unfinished batch keeps its features, because other features would make it another run.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class _Looks:
     async def _offers(
         self, target: Target, model: RunnableModel, feature: _Feature, ask: _Ask, *, again: bool
     ) -> bool:
-        """Whether a model offers a feature; with `again`, a stored result that denies it is tested again."""
+        """Whether a model offers a feature; with `again`, a stored negative result is tested again."""
         probes, key = self.wanted.store.calls, (target.settings.where, target.settings.model, feature)
         known = probes.read_probe(*key)
         if known is None or (again and not known and key not in self.tested):

@@ -106,8 +106,8 @@ def make_request(spec: RunSpec, item: Item) -> Request:
 def reply_form_of(spec: RunSpec) -> ReplyForm:
     """Return the form of answers that a run requests.
 
-    A template that shows the options with letters but does not list the letters may request either, so the
-    form has no notation, unless the run itself restricts answers to letters.
+    If the template shows the options with letters but does not list the letters, answers can be letters or
+    texts. The form then has no notation, unless the run itself restricts answers to one of the two.
     """
     form = "schema" if spec.structured else spec.answer
     pattern = None if form == "probabilities" else spec.pattern

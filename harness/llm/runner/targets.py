@@ -54,7 +54,7 @@ class Target:
         return self.is_program or self.settings.endpoint == LOCAL_ENDPOINT
 
     def record_price(self, store: Store, used: Sequence[Usage] | None = None) -> None:
-        """Store the current price of the run's model for usage from now on.
+        """Store the model's current price, which applies to the run's usage from now on.
 
         `used` is the run's usage so far; if None, it is computed from the stored answers and charges.
         """
@@ -63,9 +63,10 @@ class Target:
             store.runs.record_price(self.spec.id, RecordedPrice(asdict(self.price), sum_tokens(used)))
 
     def read_features(self, store: Store) -> dict[str, bool | str | None]:
-        """Return whether the model offers each feature that is needed, as stored; None if it is untested.
+        """Return, by name, the stored test result of each feature that the run needs; None if untested.
 
-        The value of "choice" is the first request field in `CHOICES` that the model is known to support.
+        Each value is whether the model offers the feature. For "choice", it is instead the first request
+        field in `CHOICES` that the model is known to support.
         """
         read = partial(store.calls.read_probe, self.settings.where, self.settings.model)
         features = dict[str, bool | str | None]()
@@ -117,7 +118,7 @@ class Target:
             )
 
     def refuse_waiting(self, store: Store) -> None:
-        """Raise `BadInput` if a batch of the run is unfinished: its items would be paid for twice."""
+        """Raise `BadInput` if a batch of the run is unfinished, because its items would be paid for twice."""
         waiting = store.calls.read_batches(self.spec.id, UNDER_WAY)
         if waiting:
             n = sum(len(batch.requests) for batch in waiting)
@@ -226,7 +227,7 @@ def make_served(
 
 
 def load_items(store: Store, portions: Iterable[Portion]) -> Iterator[ItemSample]:
-    """Yield (item, sample number) for batches of (item id, sample number), loading one batch at a time.
+    """Load the items of (item id, sample number) pairs batch by batch; yield (item, sample number) pairs.
 
     Items that were removed from the study meanwhile are left out.
     """
@@ -247,9 +248,10 @@ class Forecast:
         Number of answers that are not stored.
     input_tokens, output_tokens
         Expected tokens: from the means of the run's stored answers if there are any, otherwise from upper
-        estimates of the prompts' tokens and from `max_tokens`. `output_tokens` is None if both are missing.
+        estimates of the prompts' tokens and from `max_tokens`. `output_tokens` is None if the run has neither
+        stored answers nor `max_tokens`.
     usd, usd_batch
-        Expected cost in US dollars, by single calls and through the Batch API; None if the price or
+        Expected cost in US dollars, with single calls and with the Batch API; None if the price or
         `output_tokens` is unknown.
     checked
         Date on which the prices were looked up; None if unknown.

@@ -21,7 +21,7 @@ class Workers(Protocol):
 
     @property
     def number(self) -> int:
-        """Number of processes; each makes at most `ModelSection.concurrency` calls of a model at once."""
+        """Number of processes; each makes at most `ModelSection.concurrency` calls to a model at once."""
 
     def make_model(self, settings: ModelSection, function: ModelFunction | None = None) -> RunnableModel:
         """Create the client of a model, or a client that calls `function`; the workers make the calls."""
@@ -52,7 +52,8 @@ class RunTerms:
     wait
         Whether to wait until other processes have finished their work on the same runs.
     take_over
-        Whether the user confirms that processes on other machines that hold these runs' locks have ended.
+        Whether to take over the locks of processes on other machines. The user confirms that these processes
+        have ended.
     uncertain
         What happens to answers that a dead process left unfinished: ``"retry"`` requests them again,
         ``"hold"`` stores them as failed.
