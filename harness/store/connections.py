@@ -47,9 +47,9 @@ class DatabaseMark:
     copied_at
         Time of the copy in ISO 8601, UTC; empty if the database is not a copy.
     source
-        Address of the database that was copied, without a password; otherwise empty.
+        Address of the original database, without a password; empty if the database is not a copy.
     moved_to
-        Address of the database that the study was moved to, without a password; otherwise empty.
+        Address of the study's new database, without a password; empty if the study was not moved.
     """
 
     copied_at: str
@@ -312,7 +312,7 @@ class Connections:
 
     @contextmanager
     def rehearsing(self) -> Iterator[None]:
-        """Run a block whose writes are rolled back at the end; this also works on a marked database."""
+        """Run a block and then roll back its writes. A marked database also allows such a block."""
         with suppress(_NotMeant), self.together(), self.transaction() as connection:
             if self._mark is not None:
                 allow = "PRAGMA query_only=OFF" if self.is_file else "SET TRANSACTION READ WRITE"

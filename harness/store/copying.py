@@ -68,7 +68,7 @@ def _digest(store: Store, table: sa.Table) -> int:
 
 
 def _find_tables() -> list[sa.Table]:
-    """Return all tables to copy, each after the tables that it refers to.
+    """Return all tables to copy; a table comes after the tables to which its foreign keys refer.
 
     The table that counts changes of predictions comes last.
     """
@@ -97,7 +97,7 @@ def _copy_table(source: Store, target: Store, table: sa.Table, tell: Callable[[i
 
 
 def _read_rows(store: Store, table: sa.Table) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield a table's rows in batches, with the same values whether SQLite or PostgreSQL stores them.
+    """Yield a table's rows in batches, with values that do not depend on the database system.
 
     JSON is returned as text, and booleans as `bool`.
     """

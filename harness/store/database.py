@@ -48,7 +48,7 @@ class Database(Connections):
     """An open database with basic methods that read and write rows."""
 
     def among(self, column: sa.Column[str], values: Iterable[str]) -> sa.ColumnElement[bool]:
-        """Return the condition that a column equals one of the values; it needs only one SQL parameter."""
+        """Return the condition that a column equals one of the values, passed as one SQL parameter."""
         if self._engine.dialect.name == "sqlite":
             table = sa.func.json_each(json.dumps(list(values))).table_valued("value")
             return column.in_(sa.select(table.c.value))
@@ -105,14 +105,17 @@ class Database(Connections):
         return self.read_values(kind, select_values(kind, table).order_by(*order))
 
     def add_rows(self, table: sa.Table, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> int:
-        """Store rows whose key does not exist yet, all or none. Returns how many were new."""
+        """Store the rows whose key is not stored yet, in one transaction. Returns their number."""
         with self.transaction() as connection:
             return sum(
                 insert_tuples(connection, table, names, portion) for portion in split_into_batches(rows, BULK)
             )
 
     def add_values(self, table: sa.Table, kind: type[Any], values: Iterable[object]) -> int:
-        """Store instances of the dataclass `kind` as `add_rows` does; columns have the fields' names."""
+        """Store instances of the dataclass `kind` as `add_rows` does.
+
+        Each field is stored in the column of the same name.
+        """
         names = tuple(field.name for field in fields(kind))
         return self.add_rows(table, names, map(attrgetter(*names), values))
 

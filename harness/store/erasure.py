@@ -24,7 +24,7 @@ _NO_TEXT = (sa.Numeric, sa.Integer, sa.Boolean, sa.LargeBinary)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasedExamples:
-    """Searches, by id, and runs of workflows, by name, whose prompts showed an erased item as an example."""
+    """Ids of searches, and names of workflow runs, whose prompts showed an erased item as an example."""
 
     searches: tuple[str, ...]
     runs: tuple[str, ...]
@@ -52,14 +52,17 @@ class ErasureRepository(Repository):
         return ErasedExamples(searches=tuple(searches), runs=tuple(dict.fromkeys(runs)))
 
     def erase_calls(self, texts: Collection[str]) -> None:
-        """Erase request and reply of each call whose request contains one of these texts; keep its usage."""
+        """Erase request and reply of each call whose request contains one of these texts; keep the usage."""
         with self._database.transaction(exclusive=True) as connection:
             holds = self._holds(_CALL.c.request, self._find_forms(connection, texts))
             erased = {"request": "", "reply": "", "error": "erased"}
             connection.execute(sa.update(_CALL).where(holds).values(erased))
 
     def find_remains(self, texts: Collection[str]) -> dict[str, int]:
-        """Count the rows that contain the beginning of one of these texts, by ``table.column``."""
+        """Return the number of rows that contain the start of one of these texts, by ``table.column``.
+
+        Columns without such rows are omitted.
+        """
         with self._database.transaction() as connection:
             forms = self._find_forms(connection, texts)
             found = {
@@ -75,7 +78,7 @@ class ErasureRepository(Repository):
         return sa.or_(sa.false(), *(position(sa.cast(column, sa.Text), form) > 0 for form in forms))
 
     def _find_forms(self, connection: sa.Connection, texts: Collection[str]) -> set[str]:
-        """Return the beginnings of texts in all forms in which stored prompts and JSON contain them."""
+        """Return the start of each text in every form in which stored prompts and JSON can contain it."""
         specs: list[Mapping[str, Any]] = list(connection.execute(sa.select(_SEARCH.c.spec)).scalars())
         specs += filter(None, map(_read_workflow, connection.execute(sa.select(_RUN.c.spec)).scalars()))
         limits = {None, *(_most_words(spec) for spec in specs)}
@@ -88,7 +91,7 @@ class ErasureRepository(Repository):
 
 
 def _read_workflow(spec: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the workflow in a run's specification; None if the run is not a workflow's."""
+    """Return the workflow in a run's specification; None if the run is not of a workflow."""
     try:
         found = json.loads(str(spec.get("template", "")))
     except ValueError:

@@ -80,7 +80,7 @@ class Revision:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the hash of the stored content still equals `version`."""
+        """Whether the annotation's stored content is unchanged, so that its hash still equals `version`."""
         told = hash_annotation(self.author, self.editor, self.cancelled, self.result, self.updated_at)
         return self.version.partition("-")[0] == told
 
@@ -160,9 +160,9 @@ class LabellingRepository(Repository):
             append_events(connection, [event])
 
     def ask_again(self, again: Mapping[str, Sequence[Quarantined]]) -> None:
-        """Record that questions have no task any more and will be sent again.
+        """Record that questions have no task on the server any more and will be sent again.
 
-        Their quarantined annotations are kept with `over` set.
+        The quarantined annotations of these questions are kept, with `over` set to True.
         """
         with self._database.transaction(exclusive=True) as connection:
             _set_task_ids(connection, dict.fromkeys(again))
@@ -195,9 +195,9 @@ class LabellingRepository(Repository):
         return self._database.read_table(Quarantined, _QUARANTINE, *order)
 
     def apply_look(self, queue: Queue, pulled: Pulled, replies: ReplyRepository) -> None:
-        """Store all that one pull of a project returned, or nothing.
+        """Store the result of one pull of a labelling project, in one transaction.
 
-        This covers answers, quarantined annotations, new revisions and the cursor of the queue.
+        The result consists of answers, quarantined annotations, new revisions and the queue's cursor.
         """
         of_task = _QUARANTINE.c.task_id == sa.bindparam("t")
         here = (_QUARANTINE.c.expert == queue.expert, of_task, ~_QUARANTINE.c.over)

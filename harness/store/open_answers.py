@@ -65,8 +65,8 @@ class DrawnExpert:
     answer, unit_id
         Ids of the answer and of the unit that the question shows.
     place
-        If an answer's units are asked about in order until the first no: the unit's place in this order, from
-        1. Otherwise 0.
+        The unit's place, from 1, in the order in which experts are asked about an answer's units until they
+        say no; 0 if questions are not asked in such an order.
     propensity
         Probability with which the question was drawn.
     expert, field
@@ -113,7 +113,7 @@ class OpenAnswerRepository(Repository):
             connection.execute(sa.delete(_ANSWER))
 
     def read_draw(self) -> list[DrawnExpert]:
-        """Return all experts drawn for questions, sorted by row of the frame and attempt."""
+        """Return all experts drawn for questions, sorted by the sampling frame's row, then by attempt."""
         return self._database.read_table(DrawnExpert, _DRAW, _DRAW.c.row, _DRAW.c.attempt)
 
     def add_draw(self, drawn: Iterable[DrawnExpert]) -> int:

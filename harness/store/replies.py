@@ -36,7 +36,7 @@ class Response(NamedTuple):
     expert
         The person who replied.
     value
-        A verdict; or a panel's label, which is empty if the assignment was skipped.
+        A verdict on a question, or the label given to an assignment (empty if it was skipped).
     source
         Channel through which the reply arrived, for example ``label_studio``.
     """
@@ -142,7 +142,7 @@ class ReplyRepository(Repository):
         return new
 
     def _pick_stored(self, connection: sa.Connection, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return the given rows for whose positions the table contains a row."""
+        """Return those of the given rows whose position is stored in the table."""
         t = self._table.c
         query = sa.select(t.position).where(t.position.between(rows[0][1], rows[-1][1]))
         stored = set(connection.execute(query).scalars())

@@ -51,7 +51,8 @@ class RecordedPrice:
     Attributes
     ----------
     price
-        ``input`` and ``output``: dollars per million tokens. ``batch``: factor on both for the Batch API.
+        ``input`` and ``output``: dollars per million tokens. ``batch``: factor by which the Batch API
+        multiplies these prices.
     since
         The run's usage when the price began to apply: (input tokens, output tokens) by source of the answers.
     """
@@ -159,7 +160,7 @@ class RunRepository(Repository):
         ]
 
     def count_over_limit(self, run_id: str, limit: int) -> int:
-        """Count the answers that took one call and exceed the token limit by more than 10 % plus 4 tokens."""
+        """Return the number of answers from a single call with more than 1.1 · `limit` + 4 output tokens."""
         table = _PREDICTION.c
         return self.count_predictions(run_id, table.attempts == 1, table.output_tokens > 1.1 * limit + 4)
 
@@ -175,7 +176,7 @@ class RunRepository(Repository):
         return dict(map(tuple, self._database.read_rows(query.group_by(table.step).order_by(table.step))))
 
     def count_samples(self, run_id: str) -> dict[PredictionStatus, int]:
-        """Return the number of a run's answers by status."""
+        """Return the number of a run's answers by status, counting every sample of an item."""
         table = _PREDICTION.c
         query = sa.select(table.status, sa.func.count()).where(table.run_id == run_id)
         found = dict(self._database.read_tuples(query.group_by(table.status)))
@@ -268,8 +269,8 @@ class RunRepository(Repository):
     ) -> Iterator[list[tuple[str, int]]]:
         """Yield batches of (item id, sample) pairs without a stored answer, in the order of `ids`.
 
-        A refused request does not count as an answer, because it cost nothing and its cause may have been
-        repaired. With `retry_failed`, failed answers do not count either.
+        If the endpoint refused a request, its failure does not count as a stored answer, because it cost
+        nothing and a repeated request can succeed. With `retry_failed`, no failure counts.
         """
         done = sa.select(_PREDICTION.c.item_id, _PREDICTION.c.sample).where(_PREDICTION.c.run_id == run_id)
         answered = _PREDICTION.c.status != PredictionStatus.FAILED.value
@@ -291,8 +292,8 @@ class RunRepository(Repository):
     def sum_usage(self, run_id: str, answers: Sequence[Usage] | None = None) -> list[Usage]:
         """Return a run's paid usage: one sum per source of answers, then the charges without an answer.
 
-        A workflow's answers may use replies from the cache, which are not paid again. So a workflow run has
-        one sum over its paid calls instead. `answers` is the result of `sum_answers`, if it is known.
+        Cached replies that a workflow uses are not paid again. So for a workflow run, the first sums are
+        replaced by one sum over its paid calls. `answers` is the result of `sum_answers`, if known.
         """
         paid = self._sum_booked(run_id, "paid") or (self.sum_answers(run_id) if answers is None else answers)
         return [*paid, *self.sum_charges(run_id)]
@@ -309,7 +310,7 @@ class RunRepository(Repository):
         ]
 
     def sum_charges(self, run_id: str) -> list[Usage]:
-        """Return the charges of a run that belong to no answer; empty if none exists."""
+        """Return the usage charged to a run that belongs to no stored answer; empty if there is none."""
         return self._sum_booked(run_id, "charged")
 
     def _sum_booked(self, run_id: str, kind: str) -> list[Usage]:
@@ -365,7 +366,7 @@ def take_vote(samples: Sequence[Prediction]) -> Prediction:
 
 
 def add_usage(prediction: Prediction, others: Iterable[Prediction]) -> Prediction:
-    """Return the prediction with the usage of other predictions added."""
+    """Return a copy of a prediction, whose usage also includes the usage of `others`."""
     counted = [prediction, *others]
     return replace(prediction, **{name: sum(getattr(p, name) for p in counted) for name in _SUMMED})
 

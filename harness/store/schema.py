@@ -77,12 +77,15 @@ def _is_locked(error: Exception) -> bool:
 
 
 def prepare_tables(connection: sa.Connection, shown: str, *, read_only: bool = False) -> None:
-    """Create the tables if the database is empty, or check their version. Other processes wait meanwhile.
+    """Create the tables if the database is empty; otherwise check its schema version.
+
+    Other processes that call this function wait until the tables are created.
 
     Raises
     ------
     StoreError
-        If the database contains tables of another program, or another version of oversight wrote it.
+        If the database contains tables of another program, was written by another version of oversight,
+        or is empty and read-only.
     """
     version = read_version(connection, shown)
     if version is None and not read_only:

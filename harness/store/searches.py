@@ -50,7 +50,7 @@ class SearchProgress:
     spec
         All settings that determine the search.
     candidates, proposals
-        Number of candidates in the archive, and number of proposals including refused ones.
+        Number of candidates in the archive, and number of proposals, also of those that were not archived.
     winner, winner_name
         Id and name of the winner; None before it is chosen.
     """
@@ -150,7 +150,7 @@ class SearchRepository(Repository):
 
     @repeated(twice=True)
     def add_event(self, search: str, key: str, data: Mapping[str, Any]) -> None:
-        """Store a decision, unless a decision with this key exists."""
+        """Store a decision, unless a decision with this key is stored already."""
         with self._database.transaction() as connection:
             _append(connection, _EVENT, {"search_id": search, "key": key, "data": dict(data)})
 
@@ -209,7 +209,7 @@ class SearchRepository(Repository):
     def read_answers(
         self, search: str, candidate: str | None = None
     ) -> dict[tuple[str, int], list[Prediction]]:
-        """Return the answers of all candidates, or of one, by (candidate id, replicate)."""
+        """Return the answers of all candidates, or only of `candidate`, by (candidate id, replicate)."""
         found = defaultdict[tuple[str, int], list[Prediction]](list)
         query = sa.select(_ANSWER.c.candidate_id, _ANSWER.c.replicate, *(_ANSWER.c[n] for n in _ANSWERED))
         query = query.where(_ANSWER.c.search_id == search)

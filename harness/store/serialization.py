@@ -30,7 +30,7 @@ def describe_damage(shown: str, error: Exception) -> StoreError:
 
 
 def is_read_only_failure(error: Exception) -> bool:
-    """Whether a write was refused because the database or the connection is read-only."""
+    """Whether an error was raised because the database or the connection is read-only."""
     reason = str(getattr(error, "orig", None) or error)
     return "readonly" in reason or "read-only transaction" in reason
 
@@ -135,7 +135,7 @@ def is_same_item(item: Item, text: str, options: str) -> bool:
 
 
 def add_meta(item: Item, stored: str) -> dict[str, str] | None:
-    """Return the stored meta with the columns added that only `item` has; None if there are none."""
+    """Add to the stored meta those columns of `item` that it lacks; return None if it lacks none."""
     if stored == write_meta(item.meta):
         return None
     before: dict[str, str] = read_json(stored)

@@ -66,7 +66,7 @@ _fields_of_question = attrgetter(*_OF_QUESTION)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedLook:
-    """Interim analysis `look` of `looks` planned ones, with its numbers of answers and of drawn questions."""
+    """Interim analysis number `look` of `looks`, with the numbers of answered and of drawn questions."""
 
     look: int
     looks: int
@@ -186,7 +186,7 @@ class ContentRepository(Repository):
         return {item.id: item for item in self._database.read_values(Item, query)}
 
     def find_same(self, texts: Collection[str]) -> list[Item]:
-        """Return the stored items whose text is in a batch of texts, in no particular order."""
+        """Return the stored items whose text equals one of these texts, in no particular order."""
         query = select_values(Item, _ITEM).where(self._database.among(_ITEM.c.text, texts))
         return list(self._database.read_values(Item, query))
 
@@ -248,9 +248,9 @@ class ContentRepository(Repository):
         return self._database.read_values(Question, select_values(Question, _QUESTION).where(about))
 
     def find_other_rule(self, protocol: str) -> Question | None:
-        """Return the first question that another protocol than `protocol` drew; None if there is none.
+        """Return the first question that was drawn by another protocol than `protocol`; None if none was.
 
-        Second questions are ignored.
+        Questions of the second phase are ignored.
         """
         names = (protocol, SECOND_QUESTIONS)
         other = select_values(Question, _QUESTION).join(_ITEM).where(_QUESTION.c.protocol.not_in(names))
@@ -258,7 +258,7 @@ class ContentRepository(Repository):
         return next(iter(self._database.read_values(Question, query)), None)
 
     def count_questions(self) -> int:
-        """Return the number of stored questions, including second questions."""
+        """Return the number of stored questions, including those of the second phase."""
         with self._database.transaction() as connection:
             return count_rows(connection, _QUESTION)
 
@@ -301,8 +301,8 @@ class ContentRepository(Repository):
     def read_answers(self) -> list[Answer]:
         """Return the answers, each with its question, in order of arrival.
 
-        Answers to second questions are left out. If the new expert of a reassigned question answered, the
-        question is returned with that expert.
+        Answers to questions of the second phase are left out. If a reassigned question was answered by its
+        new expert, this expert is the `expert` of the returned question.
         """
         asked = {q.id: q for q in self.read_questions(second=False)}
         handed = PeopleRepository(self._database).read_handovers()

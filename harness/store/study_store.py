@@ -67,7 +67,8 @@ class MarkRepository(Repository):
     def adopt(self) -> DatabaseMark | None:
         """Remove the mark, so that this database collects answers. Returns the removed mark or None.
 
-        The database must be opened with ``write_marked``; other open connections remain read-only.
+        This database must be opened with ``write_marked``. Processes that have it open already cannot write
+        to it before they open it again.
         """
         with self._database.together(exclusive=True):
             found = self.read_mark()
@@ -152,7 +153,7 @@ class Store(Database):
         return found if panel else found | self.controls.find_items(ids)
 
     def measure_asked_texts(self, *, panel: bool) -> dict[str, int]:
-        """Return the length of the item's text in characters, by question id.
+        """Return the number of characters of each question's item text, by question id.
 
         If `panel`, the keys are assignment ids instead.
         """

@@ -195,7 +195,7 @@ def _open_file(new: Path, old: str) -> Iterator[sa.Connection]:
 def _open_schema(url: str, name: str) -> Iterator[tuple[sa.Connection, str]]:
     """Create the schema `name` in a transaction.
 
-    Yields the connection and the name of the schema that contains the study now.
+    Yields the connection and the name of the old schema, which contains the study.
     """
     engine = sa.create_engine(read_address(url), poolclass=sa.NullPool, isolation_level="REPEATABLE READ")
     with engine.connect() as connection:
@@ -235,9 +235,9 @@ def _copy(connection: sa.Connection, old: str, shown: str) -> dict[str, int]:
 
 
 def _select_rows(connection: sa.Connection, table: sa.Table, old: str) -> Iterator[sa.Insert]:
-    """Yield statements that copy the columns which the old and the new table share.
+    """Yield the SQL that copies the columns which the old and the new table share.
 
-    There is one statement per table. Only predictions are copied with one statement per run.
+    This is a single statement, or, for the table of predictions, one statement per run.
     """
     known = {column["name"] for column in sa.inspect(connection).get_columns(table.name, old)}
     names = [column.name for column in table.columns if column.name in known]
@@ -265,7 +265,7 @@ def _add_parents(connection: sa.Connection, old: str) -> None:
 
 
 def _copy_mark(connection: sa.Connection, old: str) -> None:
-    """Copy the mark of a database that must not collect answers, but not the database's id."""
+    """Copy the old database's mark, which says why it must not collect answers, but not the database's id."""
     mark = read_metadata().tables["database_mark"]
     stored = sa.table(mark.name, *map(sa.column, ("copied_at", "source", "moved_to")), schema=old)
     found = connection.execute(sa.select(stored)).mappings().one()

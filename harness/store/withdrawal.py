@@ -106,7 +106,7 @@ class WithdrawalRepository(Repository):
         return {name for (name,) in self._database.read_tuples(query)}
 
     def remove_item(self, item_id: str) -> Withdrawn:
-        """Remove an item with its questions, answers and predictions; runs stay charged for their usage."""
+        """Remove an item with its questions, answers and predictions, but keep the predictions' usage."""
         with self._database.transaction(exclusive=True) as connection:
             done = self._take_back(connection, item_id)
             for table in reversed(ItemRow.metadata.sorted_tables):
@@ -203,13 +203,13 @@ class WithdrawalRepository(Repository):
         self._database.write_rows(sa.update(_REVISION).where(there).values(result=[]), [{}])
 
     def find_records(self, told: Callable[[AuditRecord], bool]) -> list[AuditRecord]:
-        """Return the audit events for which `told` is true."""
+        """Return the audit events for which the function `told` returns True."""
         return [record for record in AuditRepository(self._database).read_records() if told(record)]
 
     def reseal_batches(self) -> list[AuditRecord]:
-        """Return the ``batch`` events whose answers were withdrawn or whose people were renamed.
+        """Return new content for ``batch`` events whose answers were withdrawn or whose people were renamed.
 
-        The returned events contain digests of the answers that are now stored.
+        Each returned event has a digest of those of its answers that are stored now.
         """
         answers = DesignRepository(self._database)
         alone = self.find_records(lambda record: record.kind in ("answer", "withdrawn"))
@@ -233,7 +233,7 @@ class WithdrawalRepository(Repository):
         return found
 
     def read_person(self, name: str) -> dict[str, list[dict[str, Any]]]:
-        """Return the rows that name a person, by table name, without columns of hashed secrets."""
+        """Return the rows with a person's name, by table name, without the columns of hashed secrets."""
         found = dict[str, list[dict[str, Any]]]()
         for table, column in (*_OF_PEOPLE, *_OF_PERSON_ALONE):
             columns = [c for c in table.c if c.name not in _SECRET]
@@ -311,13 +311,13 @@ def scrub_file(path: str | Path) -> None:
 
 
 def _is_about(table: sa.Table, item_id: str) -> sa.ColumnElement[bool]:
-    """Return the condition that a row is about a study's item; gold questions are about gold items."""
+    """Return the condition that a row is about this item of the study, not about a gold item."""
     condition = table.c.item_id == item_id
     return sa.and_(condition, table.c.kind != "gold") if table is _CONTROL else condition
 
 
 def _charge_reserved(connection: sa.Connection, item_id: str) -> None:
-    """Charge runs for the calls about an item that a dead process left unfinished; see `settle_lost`."""
+    """Charge runs for the calls about an item that were unfinished when their process ended."""
     t = _LEDGER.c
     query = sa.select(t.run_id, t.requests, t.input_tokens, t.output_tokens).where(t.item_id == item_id)
     for run, requests, sent, received in connection.execute(query).all():
@@ -327,8 +327,8 @@ def _charge_reserved(connection: sa.Connection, item_id: str) -> None:
 def _charge_predictions(connection: sa.Connection, item_id: str) -> int:
     """Charge runs for the usage of an item's predictions, which the caller then removes.
 
-    A workflow run is not charged, because the ledger has the usage of its calls already. Returns the number
-    of these predictions.
+    Workflow runs are not charged, because the ledger already has the usage of their calls. Returns the number
+    of the item's predictions, including those of workflow runs.
     """
     p = _PREDICTION.c
     sums = (sa.func.sum(p.attempts), sa.func.sum(p.input_tokens), sa.func.sum(p.output_tokens))

@@ -98,7 +98,7 @@ class AuditRecord:
     link: str
 
     def find_link(self, before: str) -> str:
-        """Compute the link from the fields and the previous link."""
+        """Compute the event's link from its fields and from the previous event's link, `before`."""
         hashed = (getattr(self, name) for name in _HASHED)
         told = json.dumps([before, *hashed], sort_keys=True, separators=(",", ":"))
         return sha256(told.encode()).hexdigest()
@@ -147,7 +147,7 @@ class AnswerHistory:
     first
         Time of the first answer, in ISO 8601 and UTC.
     last
-        Position of the event of the last answer in the audit trail.
+        Position, in the audit trail, of the event about the last answer.
     seconds
         Total number of seconds for which the question was visible; None if unknown.
     values
@@ -166,7 +166,7 @@ class AuditRepository(Repository):
     """The audit trail of a study."""
 
     def append(self, events: Sequence[AuditEvent]) -> None:
-        """Store events; the caller writes the rows that they describe in the same `Store.together` block."""
+        """Store events. The caller writes the described rows in the same `Store.together` block."""
         with self._database.transaction(exclusive=True) as connection:
             append_events(connection, events)
 
@@ -182,11 +182,11 @@ class AuditRepository(Repository):
                     yield AuditRecord(**values | {"detail": read_json(values["detail"])})
 
     def find_last(self, kind: str) -> AuditRecord | None:
-        """Return the last event of a kind, or None."""
+        """Return the last event of the given kind, or None."""
         return self._find_last(_EVENT.c.kind == kind)
 
     def find_key(self, key: str) -> AuditRecord | None:
-        """Return the event with a key, or None."""
+        """Return the event with the given key, or None."""
         return self._find_last(_EVENT.c.key == key)
 
     def _find_last(self, condition: sa.ColumnElement[bool]) -> AuditRecord | None:
@@ -202,8 +202,8 @@ class AuditRepository(Repository):
     def redact(self, records: Sequence[AuditRecord]) -> None:
         """Erase the content of stored events, keeping their positions and links.
 
-        The given records have the new content. A ``redacted`` event with their new seals is appended, so the
-        erasure remains visible, and a later change would be detected.
+        The given records have the new content. A ``redacted`` event with their new seals (see
+        `AuditRecord.find_seal`) is appended. So the erasure remains visible, and later changes are detected.
         """
         told = [replace(record, detail={**record.detail, "redacted": True}) for record in records]
         change = sa.update(_EVENT).where(_EVENT.c.position == sa.bindparam("at_place"))
@@ -272,7 +272,7 @@ class AuditRepository(Repository):
 
 
 def append_events(connection: sa.Connection, events: Sequence[AuditEvent]) -> None:
-    """Make the transaction exclusive and store the events, except those whose key is already stored."""
+    """Make the transaction exclusive, then store the events whose key is not stored yet."""
     keys = [event.key for event in events if event.key is not None]
     known = set()
     if keys:

@@ -61,9 +61,9 @@ class DesignPart:
     """Whether rows are sorted first by the position of their item."""
 
     def shorten(self, row: Sequence[Any]) -> Sequence[Any]:
-        """Return a row without its last value if this is an unknown place, and unchanged otherwise.
+        """Return a row for hashing: without the last column if this is `place` and its value is None.
 
-        Digests by older versions contained no places.
+        Older versions stored no places, so their digests do not include this column.
         """
         return row[:-1] if self.columns[-1] == "place" and row[-1] is None else row
 
@@ -93,7 +93,7 @@ DESIGN_PARTS = {
 
 
 class RowsDigest:
-    """A hash of rows in order, independent of how many rows each call of `add` passes."""
+    """A hash of rows in their order. It does not depend on how many rows each call of `add` passes."""
 
     def __init__(self) -> None:
         self._hash = sha256()
@@ -141,9 +141,9 @@ class DesignRepository(Repository):
     """Reads a study's design in an order that does not depend on the order of storage."""
 
     def read_part(self, name: str) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows of a design part in batches.
+        """Yield the rows of one part of the design in batches.
 
-        If the part is sorted by item, rows whose item does not exist are omitted.
+        If the part is sorted by item, rows about items that do not exist are omitted.
         """
         part = DESIGN_PARTS[name]
         json = [column for column in part.columns if isinstance(part.table.c[column].type, sa.JSON)]
@@ -165,9 +165,9 @@ class DesignRepository(Repository):
             yield [tuple(part.shorten(row)) for row in zip(*read, strict=True)]
 
     def measure(self) -> dict[str, dict[str, Any]]:
-        """Return the number of rows and their hash, by design part.
+        """Return the number of rows of each part of the design, and a hash of these rows.
 
-        Each value has the form ``{"number": …, "digest": …}``.
+        The value of each part has the form ``{"number": …, "digest": …}``.
         """
         found, numbers = dict[str, dict[str, Any]](), self.count_parts()
         for name in DESIGN_PARTS:
@@ -178,7 +178,7 @@ class DesignRepository(Repository):
         return found
 
     def count_parts(self) -> dict[str, int]:
-        """Return the number of rows by design part."""
+        """Return the number of rows of each part of the design."""
         with self._database.transaction() as connection:
             return {
                 name: count_rows(connection, part.table, *_limit_to_drawn(name))
@@ -200,13 +200,16 @@ class DesignRepository(Repository):
 
 
 def _limit_to_drawn(name: str) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return the condition that omits undrawn items of the pool, which do not belong to the design."""
+    """Return the SQL conditions for the rows of the design part `name`.
+
+    Only ``drawn_items`` has a condition, which omits undrawn items of the pool.
+    """
     return (PoolItemRow.__table__.c.batch > 0,) if name == "drawn_items" else ()
 
 
 @lru_cache(maxsize=4096)
 def _read_plainly(text: Any) -> Any:
-    """Decode a JSON column; an invalid value becomes a text that contains it."""
+    """Decode the value of a JSON column; for invalid JSON, return a text that quotes the value."""
     try:
         return read_json(text)
     except (TypeError, ValueError, AttributeError):

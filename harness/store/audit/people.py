@@ -21,7 +21,10 @@ _HANDOVER, _TASK = HandoverRow.__table__, LabelTaskRow.__table__
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """An expert's absence from `since` to `until` (ISO 8601 dates, inclusive); empty `until`: permanent."""
+    """An expert's absence from `since` to `until`, two ISO 8601 dates that belong to it.
+
+    `until` is empty if the absence is permanent.
+    """
 
     expert: str
     since: str
@@ -34,7 +37,7 @@ class Absence:
         return not self.until
 
     def holds(self, day: date) -> bool:
-        """Whether the absence lasts at least until the given day; `since` is not checked."""
+        """Whether the absence does not end before the given day. Its first day is not checked."""
         return not self.until or day.isoformat() <= self.until
 
 
@@ -64,7 +67,8 @@ class AnswerLink:
     token_digest, session_digest
         SHA-256, in hexadecimal, of the personal code and of the cookie of a browser that signed in with it.
     created, expires, revoked, seen
-        Times in ISO 8601 and UTC; `seen` is the last use. `revoked` and `seen` may be empty (never).
+        Times in ISO 8601 and UTC; `seen` is the last use. `revoked` is empty for a link that was not
+        revoked, and `seen` for an unused link.
     """
 
     id: str
@@ -167,12 +171,12 @@ class PeopleRepository(Repository):
         return open_before
 
     def find_link(self, link_id: str) -> AnswerLink | None:
-        """Return the link with an id, or None."""
+        """Return the link with the given id, or None."""
         query = select_values(AnswerLink, _LINK).where(_LINK.c.id == link_id)
         return next(iter(self._database.read_values(AnswerLink, query)), None)
 
     def find_open(self, expert: str, now: datetime) -> AnswerLink | None:
-        """Return the link that opens an expert's page at the given time, or None."""
+        """Return the expert's link that is valid at the time `now`, or None."""
         query = select_values(AnswerLink, _LINK).where(_LINK.c.expert == expert, _LINK.c.revoked == "")
         return next((link for link in self._database.read_values(AnswerLink, query) if link.opens(now)), None)
 

@@ -44,7 +44,7 @@ def book(connection: sa.Connection, run_id: str, kind: Booked, used: Usage) -> N
 
 
 def _hold(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> None:
-    """Store reserved answers as failed, adding the usage of the stored predictions that they replace."""
+    """Store reserved answers as failed predictions, replacing stored predictions but adding their usage."""
     t, held = _PREDICTION.c, []
     reason = (
         f"{Fault.LOST}: the call was unfinished when its process ended; the endpoint may have answered it"
@@ -145,8 +145,8 @@ class CallRepository(Repository):
     def find_latest(self, *, has_schema: bool) -> StoredCall | None:
         """Return the latest successful call, or None.
 
-        Only calls whose request has a JSON Schema are considered if `has_schema`, otherwise only the other
-        calls.
+        If `has_schema`, consider only calls whose request has a JSON Schema; otherwise only calls whose
+        request has none.
         """
         # This text matches only the request's field, because quotation marks inside texts are escaped.
         free = _CALL.c.request.contains('"schema":null', autoescape=True)
@@ -163,7 +163,7 @@ class CallRepository(Repository):
             upsert(connection, _CALL, [row_of(call) for call in calls])
 
     def read_probe(self, endpoint: str, model: str, feature: str) -> bool | None:
-        """Return whether a model offers a feature; None if this was not tested yet."""
+        """Return whether a model at an endpoint offers a feature; None if this was not tested yet."""
         same = (_PROBE.c.endpoint == endpoint, _PROBE.c.model == model, _PROBE.c.feature == feature)
         rows = self._database.read_rows(sa.select(_PROBE.c.offered).where(*same))
         return bool(rows[0].offered) if rows else None

@@ -53,7 +53,10 @@ class RunLock:
         return self.machine != machine_id()
 
     def is_held(self, *, take_over: bool = False) -> bool:
-        """Whether the process may still run; with `take_over`, processes on other machines count as ended."""
+        """Whether the lock's process is running or cannot be checked.
+
+        With `take_over`, a process on another machine counts as ended.
+        """
         return not is_gone(self.machine, self.pid, self.started) and not (take_over and self.is_elsewhere)
 
 
@@ -125,7 +128,7 @@ class LockRepository(Repository):
         return None
 
     def find_held(self) -> list[RunLock]:
-        """Return all locks whose process may still run."""
+        """Return all locks except those whose process has certainly ended."""
         return [lock for lock in self._database.read_table(RunLock, _LOCK) if lock.is_held()]
 
     def count(self, owner: str) -> int:
@@ -158,7 +161,10 @@ class HeldLocks:
         self._checked = time.monotonic()
 
     def check(self) -> None:
-        """Raise `RunHeld` if another command took over a lock; reads the database only every few seconds."""
+        """Raise `RunHeld` if another command took over one of these locks.
+
+        The database is read only if the last check was some seconds ago.
+        """
         if time.monotonic() - self._checked < _CHECKED:
             return
         if self._locks.count(self.owner) < self._number:

@@ -61,7 +61,7 @@ class ItemDraw:
 
 
 class PoolRepository(Repository):
-    """The item pool of a study that asks about only some items; empty if it asks about all items."""
+    """The item pool of a study; empty unless the study asks about only some of its items."""
 
     def read_draws(self) -> list[ItemDraw]:
         """Return all draws in order; empty if the study asks about every item."""

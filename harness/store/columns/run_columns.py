@@ -134,7 +134,10 @@ class RunColumnsRepository(Repository):
         return _columns(predictions, kinds, self._runs.sum_answers(run_id), steps)
 
     def _find_fewer(self, run_id: str, index: ItemIndex) -> BoolArray | None:
-        """Return which items have fewer samples than the item with the most, shape (N,); None if none has."""
+        """Return whether each item has fewer samples than the item with the most samples, shape (N,).
+
+        Return None if all items of the run have equally many samples.
+        """
         number = sa.select(_PREDICTION.item_id, sa.func.count()).where(_PREDICTION.run_id == run_id)
         found = dict(map(tuple, self._database.read_rows(number.group_by(_PREDICTION.item_id))))
         most = max(found.values())
@@ -170,7 +173,7 @@ class RunColumnsRepository(Repository):
 
 
 def _sum_up(used: dict[str, IntArray], sources: Sequence[str], numbers: Sequence[Sequence[int]]) -> None:
-    """Add the answers, requests and tokens of a batch of rows to the totals by source."""
+    """Add a batch of rows to the totals of answers, requests and tokens of each source."""
     each = np.array([[1] * len(sources), *numbers], dtype=np.int64)
     for source in set(sources):
         mine = np.array([s == source for s in sources])

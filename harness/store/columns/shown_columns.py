@@ -31,7 +31,7 @@ class ShownRepository(Repository):
     """Reads the texts that questions and control questions show."""
 
     def find_shown(self, ids: Collection[str]) -> dict[str, tuple[Item, int]]:
-        """Return (item, option) of each given question, by question id; unknown ids are left out."""
+        """Return (item, option number) of each given question, by question id; omit unknown ids."""
         asked = dict[str, tuple[str, int]]()
         for t in _ASKED:
             query = sa.select(t.id, t.item_id, t.option).where(self._database.among(t.id, ids))
@@ -53,7 +53,7 @@ class ShownRepository(Repository):
     def read_marks(self, write: WriteShown) -> tuple[dict[str, str], dict[str, int]]:
         """Return two dictionaries by question id: the expert, and a hash of the texts that the expert sees.
 
-        The hashes, see `mark_shown`, need less memory than the texts.
+        The hashes are computed as in `mark_shown` and need less memory than the texts.
         """
         marked, t = dict[str, tuple[int, tuple[str, Sequence[str]]]](), _ASKED[0]
         for names, marks in self._iterate_items(write):
@@ -68,7 +68,10 @@ class ShownRepository(Repository):
         return experts, found
 
     def _iterate_items(self, write: WriteShown) -> Iterator[tuple[Sequence[str], Any]]:
-        """Yield batches of item ids, and for each item the hash of its text and the result of `write`."""
+        """Yield batches of items: the ids, and one pair per item.
+
+        The pair contains the hash of the item's text, and the result of `write` for its options.
+        """
 
         @lru_cache(maxsize=4096)  # cached, because many items have the same options and permutation
         def write_json(options: str, permutation: str) -> tuple[str, Sequence[str]]:
@@ -82,5 +85,8 @@ class ShownRepository(Repository):
 
 
 def mark_shown(texts: Sequence[str], options: Sequence[str], questions: Sequence[str]) -> list[int]:
-    """Return a hash of each question's three shown texts. Hashes are comparable only within one process."""
+    """Return one hash per question of its three shown texts: item text, options and question.
+
+    The hashes are valid only in this process.
+    """
     return list(map(hash, zip(map(hash, texts), options, questions, strict=True)))

@@ -48,7 +48,9 @@ _IS_FOREIGN = sa.and_(_ANSWER.expert != _QUESTION.expert, _QUESTION.id.not_in(_H
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueOrder:
-    """Expert and place of every question, except second questions; arrays have one entry per question.
+    """Expert and place of every question that is not of the second phase.
+
+    Each array has one entry per question.
 
     Attributes
     ----------
@@ -88,7 +90,7 @@ class ColumnRepository(Repository):
         self._version = version
 
     def _once(self, key: Any, read: Callable[[], T]) -> T:
-        """Return the cached value of a key, or read and cache it."""
+        """Return the value cached for `key`; if there is none, call `read` and cache its result."""
         if self._version is None:
             return read()
         with self._lock:
@@ -118,12 +120,12 @@ class ColumnRepository(Repository):
         return int(found[0][0]) if found else None
 
     def read_protocols(self) -> list[str]:
-        """Return the names of the protocols that drew questions, sorted; second questions are ignored."""
+        """Return the sorted names of the protocols that drew questions, without the second phase."""
         names = {name for (name,) in self._read(sa.select(_QUESTION.protocol).distinct())}
         return sorted(names - {SECOND_QUESTIONS})
 
     def count_options(self) -> dict[int, int]:
-        """Return how many items have K options, by K."""
+        """Return the number of items with each number of options, by number of options."""
         return self._once("options", self._count_options)
 
     def _count_options(self) -> dict[int, int]:
@@ -134,8 +136,8 @@ class ColumnRepository(Repository):
     def read_meta(self, column: str) -> ItemValues:
         """Return the value of every item in one of the extra columns of the items' source.
 
-        A column with missing values is cached only from the second call on, because the first caller may fill
-        in the missing values.
+        If values are missing, the result of the first call is not cached, because its caller can add them
+        to the database.
         """
         key, met = ("meta", column), ("gaps", column)
         with self._lock:
@@ -181,12 +183,12 @@ class ColumnRepository(Repository):
         Parameters
         ----------
         second
-            Whether to read only the questions of the second phase; otherwise only all other questions.
+            Whether to read the questions of the second phase instead of all other questions.
 
         Raises
         ------
         BadInput
-            If an expert answered a question of another expert that was not reassigned.
+            If a question was answered by another expert than its own, although it was not reassigned.
         """
         return self._once(("labels", id(index), second), lambda: self._read_labels(index, second=second))
 
@@ -223,7 +225,10 @@ class ColumnRepository(Repository):
         return self._label_columns(index, columns, propensities, offered, list(people))
 
     def read_order(self) -> QueueOrder:
-        """Return expert, place and, if unanswered, id of every question except second questions."""
+        """Return the expert and place of every question, and the id of every unanswered question.
+
+        Questions of the second phase are left out.
+        """
         is_open = sa.case((_ANSWER.question_id.is_(None), _QUESTION.id), else_=None)
         query = sa.select(_QUESTION.expert, _QUESTION.place, is_open).where(
             _QUESTION.protocol != SECOND_QUESTIONS
@@ -241,7 +246,7 @@ class ColumnRepository(Repository):
         )  # fmt: skip
 
     def read_ids(self, places: Sequence[int]) -> dict[int, str]:
-        """Return a dictionary from each given position to the id of the item at it, in the given order."""
+        """Return the id of the item at each given position, by position, in the given order."""
         query = sa.select(_ITEM.position, _ITEM.id).where(_ITEM.position.in_(places))
         found = dict(self._read(query))
         return {place: found[place] for place in places}

@@ -158,9 +158,9 @@ class ControlRepository(Repository):
         return dict(self._database.read_tuples(query.where(self._database.among(_CONTROL.c.id, ids))))
 
     def find_items(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the item id of each given control question, by question id.
+        """Return the id of the study's item that each given control question repeats, by question id.
 
-        Gold questions and unknown ids are left out.
+        Gold questions and unknown ids are omitted.
         """
         query = sa.select(_CONTROL.c.id, _CONTROL.c.item_id).where(
             self._database.among(_CONTROL.c.id, ids), _CONTROL.c.original != ""
@@ -206,7 +206,7 @@ class ControlRepository(Repository):
             connection.execute(sa.insert(_KEY).values(id=0, secret=key))
 
     def _is_settled(self, connection: sa.Connection | None = None) -> bool:
-        """Whether no key may be created, because a key or questions exist already."""
+        """Whether a key or questions exist already, so that creating a key is not allowed."""
         read = self._database.read_tuples if connection is None else connection.execute
         return any(list(read(sa.select(table.c.id).limit(1))) for table in (_KEY, *_DRAWN))
 
@@ -246,9 +246,9 @@ class AllReplies(ReplyRepository):
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
         """Return each person's number of replies in each of at most `most` portions.
 
-        The portions are consecutive in the order of arrival. Replies to control questions are numbered
-        separately. They are spread evenly over the portions of the study's replies, which is a good
-        approximation because control questions have random places.
+        The portions are consecutive in the order of arrival of the replies to the study's questions. The
+        arrival of replies to control questions is numbered separately, so these replies are spread evenly
+        over the portions. This is a good approximation, because control questions have random places.
         """
         found, more = super().count_arrivals(most), self._controls.replies.count_arrivals(most)
         if not found or not more:
@@ -288,7 +288,7 @@ class AllReplies(ReplyRepository):
     def _leave_controls(
         self, replies: Iterable[ReplyFields], aside: list[ReplyFields]
     ) -> Iterator[ReplyFields]:
-        """Yield the replies to the study's questions; append the replies to control questions to `aside`."""
+        """Yield the replies to the study's questions, and append all other replies to the list `aside`."""
         for portion in split_into_batches(replies, SORTED):
             apart = self._controls.pick_controls([reply[0] for reply in portion])
             for reply in portion:

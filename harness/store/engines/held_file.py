@@ -98,7 +98,7 @@ class HeldFile:
         self.may_rescue, self.has_written = True, False
 
     def close(self) -> None:
-        """Close the file; a later `remember` opens the file that is at the path at that time."""
+        """Close the file. A later call of `remember` opens the file that the path then leads to."""
         with self._lock:
             self._opened = self._index = None
             if self._keeper is not None:
@@ -108,7 +108,7 @@ class HeldFile:
     def fold(self) -> bool:
         """Run a checkpoint.
 
-        Returns whether the whole log has been copied; True if no checkpoint is possible.
+        Returns False if a part of the log still has to be copied into the database file.
         """
         if self.is_overwritten():
             return True
@@ -165,8 +165,8 @@ class HeldFile:
     def refuse_overwritten(self) -> None:
         """Raise `LostDatabase` if another program wrote into the file.
 
-        The write-ahead log belongs to the overwritten rows. It is copied and then removed, so that SQLite
-        does not apply it to the new rows.
+        The write-ahead log belongs to the overwritten rows. The function copies and then removes the log, so
+        that SQLite does not apply it to the new rows.
         """
         if not self._is_spoiled and not self.is_overwritten():
             return
@@ -190,7 +190,7 @@ class HeldFile:
         )
 
     def check(self) -> None:
-        """If the path leads to other files, try to save all rows to a new file, then raise `LostDatabase`."""
+        """Raise `LostDatabase` if the path leads to other files; first try to save all rows to a new file."""
         loss = self._describe_loss()
         if not loss:
             return
@@ -199,7 +199,7 @@ class HeldFile:
         raise LostDatabase(f"{self._shown}: {loss}{told}")
 
     def _describe_loss(self) -> str:
-        """Return what happened to the opened files; empty if the path still leads to them."""
+        """Return what happened to the opened files; empty if the path still leads to these files."""
         found = _identify(self._name)
         if found is None:
             return "the file was removed"
@@ -275,7 +275,10 @@ def _identify(file: str) -> _Identity:
 
 
 def _open_index(file: str) -> int | None:
-    """Open a log's index, once per process, and return its descriptor. Close the indices of removed logs."""
+    """Return the file descriptor of a log's index, which is opened once per process.
+
+    Also close the indices of removed logs. Return None if the index does not exist or cannot be read.
+    """
     if not hasattr(os, "pread"):
         return None
     for key, descriptor in list(_INDICES.items()):

@@ -130,7 +130,7 @@ class QuestionKeyRow(TableRow, table=True):
 
 
 class LookRow(TableRow, table=True):
-    """Interim analysis `look` of `looks` planned ones, with its numbers of answers and of drawn questions."""
+    """Interim analysis number `look` of `looks`, with the numbers of answered and of drawn questions."""
 
     look: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     looks: int

@@ -65,7 +65,7 @@ def _copy(connection: sa.Connection, statement: str, rows: Sequence[tuple[Any, .
 
 
 def meet_known(insert: Insert, table: sa.Table, names: tuple[str, ...], known: Known) -> Insert:
-    """Return an insertion that, for a row with an existing key, replaces or keeps the stored row."""
+    """Return an insertion that replaces or keeps (see `known`) a stored row with the key of a new row."""
     key = [column.name for column in table.primary_key]
     if known == "replace":
         new = {name: insert.excluded[name] for name in names if name not in key}
@@ -138,7 +138,10 @@ def insert_tuples(
     names: tuple[str, ...],
     rows: Sequence[tuple[Any, ...]],
 ) -> int:
-    """Store the rows, given as in `upsert_tuples`, whose key is new. Returns the number of stored rows."""
+    """Store the rows whose key is not stored yet, and return the number of these rows.
+
+    Rows are given as in `upsert_tuples`.
+    """
     if not rows:
         return 0
     if _is_copied(connection, rows):
@@ -165,7 +168,7 @@ def _compile_insertion(
     dialect: sa.Dialect,
     known: Known,
 ) -> tuple[str, Callable[[Sequence[tuple[Any, ...]]], list[Any]]]:
-    """Return the SQL, and a function that puts the values of rows into the order of the parameters.
+    """Return the SQL, and a function that puts each row's values into the order of the SQL's parameters.
 
     The result is cached, because compiling takes longer than executing in SQLite.
     """

@@ -154,9 +154,9 @@ class BatchRow(TableRow, table=True):
 class CallRow(TableRow, table=True):
     """A model call and its result.
 
-    `key` is a hash of the model, the request, and an identifier of the draw, for example
-    item/replicate/occurrence. A failed call has an `error`, and a later attempt replaces its row. `usd` is
-    None if no price is known.
+    `key` is a hash of the model, the request, and the name of the draw. A draw's name is, for example,
+    ``item/replicate/occurrence``. A failed call has an `error`, and a later attempt replaces its row. `usd`
+    is None if no price is known.
     """
 
     key: str = Field(primary_key=True)
