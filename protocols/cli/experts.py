@@ -29,7 +29,7 @@ from oversight.protocols.people import Reassigned, reassign, write_reminders
 
 
 def hand_over(study: Study, store: Store, giver: str, taker: str, reason: str) -> Reassigned:
-    """Reassign open questions; if the questions are on a server, pull before and push afterwards."""
+    """Reassign open questions; if they are on a server, also pull before and push afterwards."""
     queues = store.labelling.read_queues().values()
     if all(queue.closed for queue in queues):
         return reassign(study, store, giver, taker, reason)

@@ -125,8 +125,8 @@ class Arrivals:
     bins
         Person → number of their timed answers in each bin.
     order
-        Person → number of the person's answers in each portion of all answers. Portions are equally long
-        pieces of the answers' order of arrival, which includes answers without a time.
+        Person → number of the person's answers in each portion. All answers, including those without a time,
+        are sorted by arrival and split into portions of equal size.
     per_hour
         Person → timed answers per hour, from the first to the last of them; missing for people with fewer
         than two timed answers.
@@ -210,7 +210,7 @@ def find_times(
 
 
 def count_bins(times: Mapping[str, list[datetime]]) -> tuple[str, list[str], dict[str, list[int]]]:
-    """Return the length of the bins, the start of each bin, and each person's number of times per bin."""
+    """Return the length of the bins, the start of each bin, and each person's number of answers per bin."""
     if not times:
         return "", [], {}
     begin, end = min(t[0] for t in times.values()), max(t[-1] for t in times.values())

@@ -80,9 +80,9 @@ class Sequential:
         return cls(roster, predictions, study.study.seed)
 
     def posterior(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Return the options' probabilities, given models' votes and judges, shape (items, largest K).
+        """Return each option's probability of being true, given models' votes and judges' probabilities.
 
-        They determine only the order of questions.
+        The result has shape (items, largest K), and determines only the order of questions.
         """
         k = option_counts(items)
         accuracy = [self.guesses.get(model, 0.5) for model in self.predictions]

@@ -152,7 +152,7 @@ class Disagreement(Targeted):
             raise BadInput(f"disagreement compares 2 models, but predictions has {len(self.predictions)}")
 
     def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Return equal probabilities of the two predicted options; rows sum to 0 if the models agree."""
+        """Return equal probabilities for the predicted options; an item's row is 0 if the models agree."""
         predicted = predicted_matrix(items, self.predictions)
         counts = predicted_counts(predicted, int(option_counts(items).max()))
         counts *= disagreement(predicted)[:, None]

@@ -301,7 +301,7 @@ class Transport:
             raise LabelStudioError(str(error)) from None
 
     def call_once(self, call: str, **arguments: Any) -> Any:
-        """Call the server once; if this fails, the server may still have acted."""
+        """Call the server once, without retries; after a failure, it is unknown whether the server acted."""
         import httpx
         from label_studio_sdk.core.api_error import ApiError
 
