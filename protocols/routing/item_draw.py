@@ -87,7 +87,7 @@ def draw_items(study: Study, store: Store, ids: Sequence[str], wanted: int | Non
 
 
 def check_way_of_drawing(study: Study, *, is_drawn: bool) -> None:
-    """Refuse a way of drawing items (``draw`` under [experts]) that this study does not support.
+    """Raise an error if this study does not support its way of drawing items (``draw`` under [experts]).
 
     Raises
     ------

@@ -91,7 +91,7 @@ def plan_queues(
 def plan_tasks(
     questions: Sequence[Pending], data: Mapping[str, Mapping[str, object]], queued: Sequence[QueuedTask]
 ) -> list[QueuedTask]:
-    """Return tasks for the questions that are not queued yet, placed after the queued ones of each expert.
+    """Return tasks for the questions that are not queued yet, placed after each expert's queued tasks.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ def write_ratings(ratings: Iterable[Rating], path: str | Path) -> Path:
 
 
 def _refuse_unread(paths: Mapping[str, Path], named: tuple[str, str], done: Container[str]) -> None:
-    """Raise an error if two people would share a file, or a file has answers that were not imported."""
+    """Raise an error if two people would share a file, or an existing file has answers not imported yet."""
     by_path = dict[Path, str]()
     for name, path in paths.items():
         first = by_path.setdefault(path, name)
