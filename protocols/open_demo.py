@@ -132,7 +132,7 @@ def _write_key(frame: Frame, path: Path) -> Path:
 
 
 def score_by_key(frame: Frame, key: str) -> dict[str, float]:
-    """Return every model's score, clipped to [0, 1], if all units were judged as in the key."""
+    """Return the score, clipped to [0, 1], that each model gets if all units are judged as in the key."""
     truth = read_unit_key(key)
     best, scores = defaultdict[str, float](float), defaultdict[str, float](float)
     for unit in frame.units:

@@ -67,10 +67,10 @@ from oversight.protocols.routing import (
 
 
 def text_key(study: Study, store: Store) -> int | None:
-    """Return the key of the checksums in exported files, which changes if items' texts change.
+    """Return the key of the checksums in exported files; the key changes if the items' texts change.
 
-    The key is derived from the digest of the items file. It is None if the database does not contain this
-    digest, which is stored only for large files and after their items.
+    The key is derived from the digest of the items file. The database contains this digest only for large
+    files, after their items were stored. Without the digest, the key is None.
     """
     digest = digest_source(study)
     return int(digest[:8], 16) if digest and ShownRepository(store).has_source(digest) else None
@@ -149,7 +149,7 @@ class AskedLookup:
     def find_said(self, ids: Sequence[str]) -> dict[str, Response]:
         """Return the stored answers of these questions, by id.
 
-        The result is empty if the study had no answers when this was first called.
+        The result is empty if the study had no answers when this method was first called.
         """
         return self._replies.find_replies(ids) if self._is_answered else {}
 
@@ -184,7 +184,7 @@ def route_questions(
     Raises
     ------
     BadInput
-        If a number of questions is not positive, or not supported.
+        If a number of questions is not positive, or the study does not support it.
     ConfigError
         If the study is already a panel, or another rule drew questions before.
     DataError
@@ -348,7 +348,9 @@ def import_answers(
     skipped: BadRows | None = None,
     changes: bool = False,
 ) -> tuple[int, int]:
-    """Read filled-in files or Label Studio's JSON exports. Returns the numbers of answers and new answers.
+    """Read filled-in files or Label Studio's JSON exports.
+
+    Returns the number of answers that were read, and the number of these that are new.
 
     Parameters
     ----------
@@ -357,7 +359,7 @@ def import_answers(
     words
         Meanings of the words in filled-in files; None for the words of `make_words`.
     skipped
-        Records bad rows of filled-in files, which are left out; None if any bad row is an error.
+        Records bad rows of filled-in files, which are left out. If None, any bad row is an error.
     changes
         Whether answers replace or withdraw answers from earlier files. Changed answers count as new.
     """
@@ -432,7 +434,7 @@ def simulate_answers(
     Parameters
     ----------
     key
-        File with the true options; not needed for a preset, which has its own.
+        File with the true options; not needed if the study uses a preset, which has its own file.
     sensitivity, specificity, abstention
         Rates of `SimulatedExperts`.
     seed

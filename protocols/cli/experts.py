@@ -8,7 +8,7 @@ examples: oversight experts invite             creates accounts on Label Studio,
           oversight experts return ana
           oversight experts replace ana bea     ana leaves; bea receives her open questions
           oversight experts export ana     writes all data about ana to ana.json
-          oversight experts forget ana     removes her comments and reasons about her
+          oversight experts forget ana     removes ana's comments, and reasons in events about ana
           oversight experts erase ana      also removes her name; see docs/data-protection.md
 """
 
@@ -29,7 +29,7 @@ from oversight.protocols.people import Reassigned, reassign, write_reminders
 
 
 def hand_over(study: Study, store: Store, giver: str, taker: str, reason: str) -> Reassigned:
-    """Reassign open questions; if the questions are on a server, pull before and push afterwards."""
+    """Reassign open questions; if they are on a server, also pull before and push afterwards."""
     queues = store.labelling.read_queues().values()
     if all(queue.closed for queue in queues):
         return reassign(study, store, giver, taker, reason)

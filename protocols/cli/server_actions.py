@@ -55,7 +55,7 @@ def push(args: argparse.Namespace, study: Study) -> None:
 
 
 def pull(args: argparse.Namespace, study: Study) -> None:
-    """Fetch changed answers; for the sequential protocol, send the questions that follow."""
+    """Fetch changed answers; in the sequential protocol, also send the next questions."""
     with open_campaign(study) as campaign:
         found = campaign.pull(full=args.full, requeue=not args.no_requeue)
         follow = campaign.push_next()
@@ -197,7 +197,7 @@ def _rare_columns(rows: Sequence[QueueProgress]) -> dict[str, list[str]]:
 
 
 def _name_passed(passed: Mapping[str, Sequence[str]]) -> str:
-    """Return the ids of at most three passed-over questions per expert."""
+    """Return a text with the ids of at most three questions per expert that the expert passed over."""
     return "; ".join(
         f"{expert}: {', '.join(ids[:3])}" + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
         for expert, ids in passed.items()

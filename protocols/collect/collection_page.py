@@ -123,13 +123,13 @@ class Arrivals:
     starts
         Start of every bin in ISO 8601 and UTC, including bins without answers.
     bins
-        Person → number of their timed answers in each bin.
+        Person → number of the person's answers in each bin.
     order
-        Person → number of the person's answers in each portion of all answers. Portions are equally long
-        pieces of the answers' order of arrival, which includes answers without a time.
+        Person → number of the person's answers in each portion. All answers, including those without a time,
+        are sorted by arrival and split into portions of equal size.
     per_hour
-        Person → timed answers per hour, from the first to the last of them; missing for people with fewer
-        than two timed answers.
+        Person → answers with a time, per hour between the person's first and last such answer. People with
+        fewer than two answers with a time are left out.
     last
         Person → time of their last answer with a time, in the format of `starts`.
     """
@@ -210,7 +210,7 @@ def find_times(
 
 
 def count_bins(times: Mapping[str, list[datetime]]) -> tuple[str, list[str], dict[str, list[int]]]:
-    """Return the length of the bins, the start of each bin, and each person's number of times per bin."""
+    """Return the length of the bins, the start of each bin, and each person's number of answers per bin."""
     if not times:
         return "", [], {}
     begin, end = min(t[0] for t in times.values()), max(t[-1] for t in times.values())
@@ -250,15 +250,15 @@ def read_collection(study: Study, store: Store) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``is_panel``: whether people choose among all options instead of answering yes or no. ``people``:
-        for each ``name``, the fields of `QueueProgress`, and ``per_hour`` and ``last`` of `Arrivals` (None
-        if missing). ``asked, answered, open, foreign``: sums of these fields over all people. ``arrivals``:
-        the other fields of `Arrivals`. ``quarantine``: ``of``, the number of annotations that do not count;
-        ``reasons``, reason → number; ``rows``, the first annotations with expert, annotation, task, question,
-        item, why and detail. ``next``: next step as sentence and command. ``campaign``: whether questions are
-        on a Label Studio server. ``deadline``: last day of the collection in ISO 8601, or None.
-        ``items_drawn``: ``drawn``, the number of items drawn from a pool, ``of``, the size of the pool, and
-        ``text``, a sentence with both; None if all items are asked about.
+        ``is_panel``: whether people choose among all options instead of answering yes or no. ``people``: list
+        with each person's ``name``, the fields of `QueueProgress`, and ``per_hour`` and ``last`` as in
+        `Arrivals` (None if unknown). ``asked, answered, open, foreign``: sums over all people. ``arrivals``:
+        the remaining fields of `Arrivals`. ``quarantine``: annotations that do not count, with ``of``, their
+        number; ``reasons``, reason → number; and ``rows``, at most `MOST_SHOWN` of these annotations.
+        ``next``: next steps, each a sentence and a command. ``campaign``: whether questions are on a Label
+        Studio server. ``deadline``: last day of the collection in ISO 8601, or None. ``items_drawn``:
+        ``drawn``, the number of items drawn from a pool; ``of``, the size of the pool; and ``text``, a
+        sentence with both numbers. It is None if all items are asked about.
     """
     panel = study.experts.is_panel
     try:

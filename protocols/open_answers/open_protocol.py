@@ -8,7 +8,7 @@ from oversight.harness.types import ProtocolStatement
 
 
 class OpenAnswers:
-    """Units of models' answers, drawn with recorded probabilities; see `route_units`."""
+    """The protocol that draws units of models' answers with recorded probabilities; see `route_units`."""
 
     statement: ClassVar = ProtocolStatement(
         estimator="weighted",

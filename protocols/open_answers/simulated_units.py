@@ -17,7 +17,8 @@ def simulate_units(study: Study, key: str, *, abstention: float = 0.0) -> int:
 
     Questions that follow from these answers are answered too.
 
-    Experts say "not my field" to units whose field is in the key and is not theirs.
+    An expert answers "not my field" if the key gives the unit's field and the expert does not judge this
+    field.
 
     Parameters
     ----------

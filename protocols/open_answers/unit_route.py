@@ -45,7 +45,7 @@ class RoutedUnits:
     new
         Number of questions that this call added to experts' queues.
     again
-        Counts of the questions that are also given to a second expert.
+        Numbers of control questions that ask a second expert about the same unit.
     drawn, of
         Number of questions drawn, and number of all possible questions.
     answers, units
@@ -129,7 +129,7 @@ def draw_units(
     Parameters
     ----------
     judge
-        A judge's probability that each unit of the frame's table is met; NaN if unknown, which counts as 0.5.
+        Probability, from a judge, that each unit of the frame's table is met; NaN (unknown) counts as 0.5.
 
     Raises
     ------
@@ -158,7 +158,9 @@ def draw_units(
 
 
 def list_experts(roster: Roster, named: Sequence[str]) -> dict[str, str]:
-    """Return one entry per present expert and field: a key that joins both names, mapped to the field.
+    """List the pairs of a present expert and a field that the expert judges.
+
+    Returns a mapping: key that joins the names of the expert and the field → field.
 
     Parameters
     ----------
@@ -218,9 +220,10 @@ def _put_due(study: Study, store: Store, frame: Frame, items: Mapping[str, Item]
 
 
 def _find_colleagues(store: Store, frame: Frame, roster: Roster) -> dict[str, list[str]]:
-    """Return question → experts of its field who were not drawn for it and did not take it over.
+    """Return, for each asked question, the experts of its field who could be a second expert.
 
-    Questions about units of unknown field are left out until their expert says yes or no.
+    These experts were not drawn for the question, and it was not reassigned to them. If a unit's field is
+    unknown, its question is included only after an expert answered it with yes or no.
     """
     drawn, units = store.open_answers.read_draw(), {unit.id: unit for unit in frame.units}
     said = store.replies(panel=False).find_values([row.question_id for row in drawn if row.question_id])
@@ -268,11 +271,11 @@ def find_due(
     Parameters
     ----------
     drawn
-        The draw, by row and attempt.
+        All rows of the draw, in the order of `row` and `attempt`.
     said
         Question → verdict, for answered questions.
     points
-        Unit → its points. A unit with negative points is an error in the answer if it is met.
+        Unit → its points. A unit with negative points describes an error, so an answer should not meet it.
     """
     lines = [list(rows) for _, rows in groupby(drawn, key=lambda row: row.row)]
     due, waiting = dict[int, DrawnExpert](), set[int]()
@@ -299,9 +302,9 @@ def _order_of(rows: Sequence[DrawnExpert]) -> tuple[str, int]:
 def follow_line(
     rows: Sequence[DrawnExpert], said: Mapping[str, str]
 ) -> tuple[str | None, DrawnExpert | None]:
-    """Return the final verdict (None while it is pending) and the expert to ask next (None if nobody).
+    """Return a question's final verdict (None if pending) and the row of the next expert to ask (or None).
 
-    An expert who said "not my field" is not asked again for another field.
+    An expert who said "not my field" is skipped in later rows that name the same expert for another field.
     """
     passed = set[str]()
     for row in rows:

@@ -171,7 +171,7 @@ def _read(store: Store, name: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def _tells_of(name: str) -> Callable[[AuditRecord], bool]:
-    """Return a function that tells whether an event is about a person, or contains what they wrote."""
+    """Return a function that tells whether an audit event is about the person, or quotes their name."""
     quoted = json.dumps(name, ensure_ascii=False)
 
     def tells(record: AuditRecord) -> bool:

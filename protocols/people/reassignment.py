@@ -22,7 +22,8 @@ class Reassigned:
     moved
         Number of questions given to the new expert.
     repeats
-        Number of these questions that the new expert already has, for example to give a second answer.
+        Number of these questions whose item and option the new expert was already asked about, for example as
+        the second expert.
     kept
         Reason → number of questions that were not reassigned for this reason.
     """
@@ -36,7 +37,7 @@ def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "
     """Reassign the open questions of one expert to another who can judge them.
 
     The questions keep their propensities and their place in the running estimate. If they are on a Label
-    Studio server, pull before this call and push after it.
+    Studio server, the caller must pull before this call and push after it.
 
     Raises
     ------

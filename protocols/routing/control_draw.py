@@ -48,7 +48,7 @@ class InsertedControls:
 
     @property
     def numbers(self) -> dict[str, dict[str, int]]:
-        """Kind → number of its control questions ("drawn"), and requested number ("wanted")."""
+        """Numbers of drawn and requested control questions: kind → ``{"drawn": n, "wanted": m}``."""
         return {kind: {"drawn": self.drawn[kind], "wanted": n} for kind, n in self.wanted.items()}
 
     def describe(self) -> list[str]:
@@ -144,7 +144,10 @@ def _store_controls(
 def _draw_missing(
     study: Study, store: Store, roster: Roster, gold: Sequence[GoldItem], before: Sequence[ControlQuestion]
 ) -> tuple[Counter[str], list[ControlQuestion]]:
-    """Draw missing control questions. Returns the requested number per kind, and the new questions."""
+    """Draw the requested control questions that were not drawn before.
+
+    Returns kind → requested number, and the new questions.
+    """
     section, seed, questions = study.experts, study.study.seed, store.content.read_questions(second=False)
     queues, wanted = _Queues(roster, questions, before), Counter[str]()
     drawn = list[ControlQuestion]()
@@ -180,15 +183,15 @@ def _draw_again(
     queues: _Queues,
     find_able: Callable[[Question], Sequence[str]],
 ) -> tuple[list[ControlQuestion], int]:
-    """Repeat a random share of the questions as control questions. Returns the new ones.
+    """Repeat a random share of the questions as control questions.
 
-    Also returns the number of selected questions, which includes those without an expert and those repeated
-    before.
+    Returns the new control questions, and the number of questions selected. A selected question gets no new
+    control question if nobody can be asked, or if it was repeated before.
 
     Parameters
     ----------
     plain
-        Question → text that determines its random draws.
+        Question id → text that seeds the random draws for this question.
     find_able
         Returns the experts who can be asked; empty if nobody can.
     """
@@ -206,7 +209,7 @@ def _draw_again(
 
 
 class _Queues:
-    """Number of questions of each expert, and the items that these questions are about."""
+    """Number of each expert's questions, and the experts who were asked about each item."""
 
     def __init__(
         self, roster: Roster, asked: Iterable[Question], controls: Iterable[ControlQuestion]
@@ -218,7 +221,7 @@ class _Queues:
         self._present = {e.name: e for e in roster.experts if not e.absent}
 
     def put(self, item_id: str, expert: str) -> None:
-        """Count a question put to an expert."""
+        """Count one more question about the item for the expert."""
         self._load[expert] += 1
         self._seen[item_id].add(expert)
 
@@ -228,7 +231,7 @@ class _Queues:
         return found is not None and (found.capacity is None or self._load[expert] < found.capacity)
 
     def find_fresh(self, class_name: str, *items: str) -> list[str]:
-        """Return the experts who judge a class, have capacity, and were asked about none of these items."""
+        """Return experts who judge the class, have capacity left, and were asked about none of `items`."""
         seen = set().union(*(self._seen[item] for item in items))
         able = (e.name for e in self._roster.for_class(class_name))
         return [name for name in able if name not in seen and self.has_room(name)]

@@ -29,7 +29,7 @@ class Direct:
     Parameters
     ----------
     roster
-        Experts of the classes.
+        Experts who judge the classes.
     items
         The panel's items, in the panel's order. Each item's options must include every class of the panel.
     panel, predicted
@@ -37,8 +37,8 @@ class Direct:
     seed
         Seed of the draws of annotators, items and experts.
     limit
-        Largest number of disagreements to ask about, drawn at random
-        (`oversight.harness.panel.direct_comparison.direct_plan` computes it); by default all.
+        Largest number of disagreements to ask about (`oversight.harness.panel.direct_comparison.direct_plan`
+        computes it). If there are more, a random subset is drawn. None asks about all of them.
     """
 
     roster: Roster
@@ -61,7 +61,7 @@ class Direct:
 
     @property
     def asked(self) -> list[Item]:
-        """Items to ask about: those on which the drawn annotator and the model differ."""
+        """Items to ask about: at most `limit` items on which the drawn annotator and the model differ."""
         places = differing(self._drawn(), self.predicted)
         if self.limit is not None:
             rng = np.random.default_rng(derive_seed(self.seed, "direct"))
@@ -75,10 +75,10 @@ class Direct:
     def result(self, answers: Iterable[Answer], *, level: float = 0.95) -> DirectResult:
         """Test whether the model is better than the annotators, and estimate the difference.
 
-        All questions must be answered before.
+        All questions must be answered before this call.
 
-        An item that stays undecided because an expert abstained counts against the model in the test; the
-        interval allows for both outcomes.
+        An item that stays undecided because an expert abstained counts against the model in the test. The
+        interval covers both possible outcomes of this item.
 
         Raises
         ------

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawInformation:
-    """Predictions and judgements of N items.
+    """Model predictions, judges' probabilities and experts' answers for N items.
 
     Attributes
     ----------
@@ -37,13 +37,13 @@ class DrawInformation:
     looked_at
         Columns of `predicted` for the models that the protocol uses; by default all models except judges.
     judges
-        Names of the study's judges, if all of them were run.
+        Names of the study's judges; empty unless all of them were run.
     not_run
-        Reason why judges are left out; empty if judges are used, and for a study without judges.
+        Reason why the study's judges are not used; empty if they are used or the study has none.
     opinions
         Probabilities of the judges about these items.
     answers
-        Answers so far about these items, by position; None if they were not requested.
+        Experts' answers so far, with each item given by its position; None if they were not requested.
     """
 
     predicted: AnyIntArray
@@ -55,14 +55,14 @@ class DrawInformation:
     answers: AnswersSoFar | None = None
 
     def guess_by_votes(self) -> FloatArray:
-        """Return the probability that each model in `looked_at` is right, from the votes of all models.
+        """Estimate per item the probability that each model in `looked_at` is right, from models' votes.
 
-        Shape (N, number of models in `looked_at`).
+        The result has shape (N, number of models in `looked_at`).
         """
         return guess_right(self.predicted, self.n_options)[:, self.looked_at]
 
     def guess_by_judges(self) -> FloatArray:
-        """Return the probability that each model in `looked_at` is right, from judges and answers so far."""
+        """Estimate the same probabilities as `guess_by_votes`, but from judges and answers so far."""
         from oversight.harness.estimate import guess_by_judges
 
         chosen = self.predicted[:, self.looked_at]

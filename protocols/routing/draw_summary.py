@@ -24,13 +24,13 @@ class DrawSummary:
     items
         Number of items of the study.
     each, annotators
-        Number of annotators per item, and number of all annotators; 0 unless the study is a panel.
+        Number of annotators per item, and number of all annotators; both are 0 unless the study is a panel.
     controls
-        Control questions, which `asked` and `new` include; None if study.toml requests none.
+        Numbers of control questions, which `asked` and `new` include; None if study.toml requests none.
     draws
         Draws of items from a pool, in order; empty if every item is asked about.
     second
-        Second questions drawn so far, which `asked` and `new` include, or None.
+        The second questions drawn so far, which `asked` and `new` include; None if none were drawn.
     """
 
     asked: Counter[str]

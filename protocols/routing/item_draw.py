@@ -5,9 +5,9 @@ stratified by the models' agreement and the judges' certainty
 (`oversight.harness.estimate.split_by_agreement`), and each stratum gets draws in proportion to its size.
 Later draws take the same proportions of the remaining items, so at any time the drawn items are a
 proportional sample of the whole pool. With ``deviation``, probabilities are proportional to the judges'
-uncertainty about each item (`oversight.harness.estimate.chances_by_deviation`), which later draws compute
-from earlier answers too. These probabilities are recorded, and `oversight.harness.columns.weigh_draws`
-computes each item's weight from them.
+uncertainty about each item (`oversight.harness.estimate.chances_by_deviation`). Later draws also use the
+earlier answers to compute this uncertainty. The probabilities are recorded, and
+`oversight.harness.columns.weigh_draws` computes each item's weight from them.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def draw_items(study: Study, store: Store, ids: Sequence[str], wanted: int | Non
 
 
 def check_way_of_drawing(study: Study, *, is_drawn: bool) -> None:
-    """Refuse a way of drawing items (``draw`` under [experts]) that this study does not support.
+    """Raise an error if this study does not support its way of drawing items (``draw`` under [experts]).
 
     Raises
     ------
@@ -117,7 +117,8 @@ def check_way_of_drawing(study: Study, *, is_drawn: bool) -> None:
 def _refuse_other_pool(store: Store, ids: Sequence[str], first: ItemDraw, wanted: int | None) -> None:
     """Raise an error if the items or the number of questions do not fit the first draw.
 
-    The items `ids` must be in its pool, and `wanted`, if given, must be its number of questions.
+    Every item in `ids` must be in the pool of the first draw. `wanted`, if given, must be the number of
+    questions of the first draw.
     """
     if wanted not in (None, first.wanted):
         raise ConfigError(
@@ -149,7 +150,7 @@ def _begin_pool(study: Study, store: Store, ids: Sequence[str], wanted: int) -> 
 
 
 def _values_of(study: Study, known: DrawInformation) -> FloatArray:
-    """Return the values by which items are stratified for a proportional draw, shape (N, values)."""
+    """Return the values by which N items are stratified for a proportional draw, one row per item."""
     found = [known.guess_by_votes()]
     if known.opinions:
         found.append(known.guess_by_judges())
@@ -193,7 +194,9 @@ def _draw_batch(study: Study, store: Store, wanted: int) -> None:
 def _draw_by_deviation(
     study: Study, store: Store, ids: Sequence[str], wanted: int, pool: int, rng: np.random.Generator
 ) -> tuple[int, IntArray, FloatArray, str]:
-    """Return the number to draw, the drawn positions in `ids`, their probabilities, and how they were drawn.
+    """Return the number of items to draw, the drawn items, their probabilities, and a description.
+
+    The drawn items are given by their positions in `ids`. The description says how they were drawn.
 
     Raises
     ------
@@ -229,7 +232,7 @@ def _tell_strata(known: DrawInformation) -> str:
 
 
 def _count_items(study: Study, wanted: int, known: DrawInformation) -> int:
-    """Return the number of items that `wanted` questions are expected to decide, at least one."""
+    """Return the expected number of items for which `wanted` questions are enough, at least one."""
     n, each = len(known.n_options), 1.0
     if "accuracy" not in study.experts.statement.answers:
         each = float(disagreement(known.predicted[:, known.looked_at]).mean()) if known.looked_at else 0.0

@@ -25,7 +25,7 @@ class RandomPanel:
     """Every item is assigned to n annotators, drawn uniformly without replacement.
 
     The draw for an item depends only on the seed and on the item's id, so items added later change no earlier
-    draw. Loads vary at random.
+    draw. The number of items per annotator varies at random.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class BalancedPanel(RandomPanel):
     )
 
     def route(self, items: Sequence[Item]) -> list[Assignment]:
-        """Draw the plan; assignments are in item order."""
+        """Draw all assignments at once, and return them in item order."""
         rng = np.random.default_rng(derive_seed(self.seed, self.name))
         names = [self.annotators[int(a)] for a in rng.permutation(len(self.annotators))]
         chosen: dict[str, tuple[int, ...]] = {}

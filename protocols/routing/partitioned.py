@@ -45,7 +45,7 @@ class Partitioned:
     seed
         Seed of all draws.
     options_per_item
-        m ≥ 1 different options are asked about per item, drawn without replacement; an item with fewer than m
+        Number m ≥ 1 of options to ask about per item, drawn without replacement. An item with fewer than m
         options gets one question per option.
     """
 
@@ -126,14 +126,16 @@ class FreeExperts:
         self._able = lru_cache(maxsize=4096)(roster.for_class)
 
     def draw(self, item: Item, option: int, below: Callable[[int], Any], but: Collection[str] = ()) -> str:
-        """Draw a present expert with remaining capacity for an option; `below(n)` draws a number below n.
+        """Draw the expert to ask about an option, among present experts with remaining capacity.
 
-        Experts in `but` are drawn only if nobody else is available.
+        `below(n)` draws an integer from 0 to n − 1. Experts in `but` are drawn only if nobody else is
+        available.
 
         Raises
         ------
         BadInput
-            If nobody is available. The option is not redrawn, because that would change its propensity.
+            If no expert is available. No other option is drawn instead, because that would change
+            propensities.
         """
         class_name = item.options[option]
         able = self._able(class_name)

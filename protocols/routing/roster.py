@@ -93,7 +93,10 @@ class Roster:
         raise self.error("name", told)
 
     def without(self, absences: Mapping[str, bool]) -> Roster:
-        """Return the roster with absences applied; `absences`: name → whether the absence is permanent."""
+        """Return a copy of the roster in which the experts named in `absences` are marked as away.
+
+        `absences` maps a name to whether the absence is permanent; then the expert is marked as absent too.
+        """
         check_mapping("absences", absences, "expert → whether for good")
         experts = (
             replace(e, absent=e.absent or absences[e.name], away=True) if e.name in absences else e

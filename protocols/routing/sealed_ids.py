@@ -34,7 +34,7 @@ def seal_questions(key: bytes, drawn: Sequence[Question]) -> list[Question]:
 
 
 def plain_id(question: Question) -> str:
-    """Return a question's id before it was sealed, for draws that must depend only on the study's seed."""
+    """Return the id that a question had before sealing; draws that depend only on the seed use it."""
     if question.protocol in _CONTROLS:
         return control_id(
             question.protocol, question.seed, question.item_id, question.option, question.expert

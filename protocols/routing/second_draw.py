@@ -3,8 +3,8 @@
 The draw depends on first answers and predictions. Items are drawn with recorded probabilities ρ, proportional
 to the expected information of a second answer under the models' votes
 (`oversight.harness.estimate.second_rates`). Then one of the remaining options is drawn with recorded
-probabilities. A question's propensities are the products of both probabilities. Nothing is left to ask about
-an item after a yes, or after a no if it has only two options.
+probabilities. Each propensity of a question is ρ times the probability of the option. An item needs no second
+question after a yes, or after a no if the item has only two options.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class SecondDraw:
         Number of items for which a second answer would be informative.
     narrower
         Expected standard error of the models' estimates with second questions, divided by their standard
-        error without them. The expectation uses probabilities from the models' votes; 1 if there are no
-        votes.
+        error without them. The expectation uses probabilities from the models' votes. Without votes, the
+        value is 1.
     """
 
     questions: Sequence[QuestionFields]
@@ -125,7 +125,10 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
 
 
 def refuse_first_after_second(store: Store, new: int) -> None:
-    """Refuse `new` first questions after second questions were drawn, because no second ones could follow."""
+    """Raise an error if items would get first questions after second questions were drawn.
+
+    `new` is the number of these items. They could not get second questions any more.
+    """
     if new and store.content.read_questions(second=True):
         raise ConfigError(
             f"{counted(new, 'item')} would get a first question after second questions were drawn, and could "
@@ -162,9 +165,9 @@ def _refuse(study: Study, store: Store) -> None:
 
 
 def _asks_for_one(labels: LabelColumns, predicted: IntArray) -> bool:
-    """Whether there is only one model, and the draw could ask only about its predictions.
+    """Whether the study has one model, and every question had to be about this model's prediction.
 
-    In this case, the answer "no" shows that the prediction is wrong.
+    Then the answer "no" to a question shows that the prediction is wrong.
     """
     if predicted.shape[1] != 1 or labels.is_uniform:
         return False
@@ -183,9 +186,10 @@ def _weigh_votes(votes: DrawInformation) -> FloatArray:
 def _first_variances(
     labels: LabelColumns, predicted: IntArray, posterior: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return two variances per model, summed over items with a first answer.
+    """Return two variances per model, each summed over the items with a first answer.
 
-    They are the variance of the estimate, and the variance of whether the model is right.
+    The first is the variance of the accuracy estimate. The second is the variance of the model's correctness
+    (1 if right, otherwise 0).
     """
     rows = np.flatnonzero(labels.kind != ABSTAINED)
     item, said = labels.item[rows], labels.questions.take(rows)

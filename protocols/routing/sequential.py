@@ -1,8 +1,8 @@
 """Sequential resolution: ask about predicted options until every model is known to be right or wrong.
 
 Questions come in waves: `route` returns the first questions, and `next_questions` the following ones after
-answers have arrived, until none is left. Then every model's correctness on every item is known, so its
-accuracy is a binomial share, and two models are compared by McNemar's test.
+answers have arrived, until none is left. Then every model's correctness on every item is known. So a model's
+accuracy is estimated as a binomial proportion, and two models are compared by McNemar's test.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ class Sequential:
         return cls(roster, predictions, study.study.seed)
 
     def posterior(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Return the options' probabilities, given models' votes and judges, shape (items, largest K).
+        """Return each option's probability of being true, given models' votes and judges' probabilities.
 
-        They determine only the order of questions.
+        The result has shape (items, largest K), and determines only the order of questions.
         """
         k = option_counts(items)
         accuracy = [self.guesses.get(model, 0.5) for model in self.predictions]

@@ -53,7 +53,7 @@ _fields_of = attrgetter(*(field.name for field in fields(Question)))
 
 
 def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
-    """Create the protocol that a study names, with the predictions it uses.
+    """Create the protocol that a study names, with the predictions that the protocol uses.
 
     Raises
     ------
@@ -175,8 +175,8 @@ def next_assignments(
         If an annotator would get more items than their capacity. No other annotator is drawn instead, because
         that would change the propensities.
     ConfigError
-        If annotators, seed or rule changed. Balanced blocks are a single draw, so their items must not change
-        either.
+        If the annotators, the seed or the rule differ from those of the stored assignments. For balanced
+        blocks, the items must not differ either, because all blocks are drawn at once.
     """
     drawn = plan.route(items)
     same = {(a.id, a.propensity) for a in drawn}

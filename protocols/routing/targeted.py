@@ -1,10 +1,11 @@
 """Targeted routing: ask about the options that the tested models predict.
 
-For one model, the expert of the predicted option is asked, which is optimal. For several, one option per
-item is drawn with π ∝ √(n_k s_k). Here n_k is the number of models that predict option k, p_k is the
-probability that option k is true, and s_k = p_k(1 − p_k). A share ε of the draw is spread over all options,
-so that the answers can also be used for models added later. For comparing two models, `Disagreement` asks
-only about items on which they differ, and draws one of the two predicted options at random.
+For one model, the expert of the predicted option is asked, which is optimal. For several models, one option k
+per item is drawn with a propensity proportional to √(n_k s_k). Here n_k is the number of models that predict
+option k, p_k is the probability that option k is true, and s_k = p_k(1 − p_k). A share ε of the propensity is
+spread over all options, so that the answers can also be used for models added later. To compare two models,
+`Disagreement` asks only about items on which they differ, and draws one of the two predicted options at
+random.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class Targeted:
     seed
         Seed of all draws.
     epsilon
-        Share of the draw that is uniform over the item's options; ignored if there is only one model.
+        Share of the propensity that is spread evenly over the item's options; ignored if there is only one
+        model.
     judge_probabilities
         Item id → judges' probability of each option; empty without judges. A wrong judge costs questions,
         not validity: propensities are recorded, and bounded from below if `epsilon` is above 0.
@@ -152,7 +154,7 @@ class Disagreement(Targeted):
             raise BadInput(f"disagreement compares 2 models, but predictions has {len(self.predictions)}")
 
     def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Return equal probabilities of the two predicted options; rows sum to 0 if the models agree."""
+        """Return equal probabilities for the predicted options; an item's row is 0 if the models agree."""
         predicted = predicted_matrix(items, self.predictions)
         counts = predicted_counts(predicted, int(option_counts(items).max()))
         counts *= disagreement(predicted)[:, None]

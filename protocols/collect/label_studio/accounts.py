@@ -60,8 +60,8 @@ def make_account_email(expert: Expert, mark: str, known: str = "") -> str:
     Parameters
     ----------
     mark
-        The study's mark from `make_study_mark`. It keeps experts with the same name in different studies
-        apart.
+        The study's mark from `make_study_mark`. It distinguishes experts of different studies who have the
+        same name.
     known
         The expert's present address in this study, which is returned again if it was made up.
     """

@@ -56,7 +56,7 @@ class Judgement:
     annotation
         The annotation with the answer.
     rejected
-        The other annotations, with reason and detail.
+        The annotations that do not count, each with reason and detail.
     """
 
     value: str | None = None

@@ -58,7 +58,7 @@ from oversight.protocols.routing import (
 def plan_queues(
     roster: Roster, questions: Sequence[Pending], known: Mapping[str, Queue], mark: str
 ) -> list[Queue]:
-    """Return new queues for experts without one, and queues whose expert's address changed.
+    """Return new queues for experts without a queue, and the queues of experts whose address changed.
 
     `mark` is the text from `make_study_mark` that identifies the study on the server.
 
@@ -91,7 +91,7 @@ def plan_queues(
 def plan_tasks(
     questions: Sequence[Pending], data: Mapping[str, Mapping[str, object]], queued: Sequence[QueuedTask]
 ) -> list[QueuedTask]:
-    """Return tasks for the questions that are not queued yet, placed after the queued ones of each expert.
+    """Return tasks for the questions that are not queued yet, placed after each expert's queued tasks.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def repair_project(
 
 
 def find_asked_again(labels: LabellingRepository, replies: ReplyRepository) -> dict[str, list[Quarantined]]:
-    """Return the quarantined annotations of open questions that the expert no longer sees, by question id."""
+    """Return the open questions that their experts no longer see: question id → quarantined annotations."""
     rows: dict[str, list[Quarantined]] = defaultdict(list)
     for row in labels.read_quarantine():
         if row.question_id is not None and not row.over:

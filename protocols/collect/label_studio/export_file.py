@@ -3,7 +3,7 @@
 The tasks must contain this project's ``question_id``, as tasks sent by `label push` do. Tasks may also be
 made from the files of `label export`, in which ids have a prefix and a checksum. Users are identified by
 e-mail address if the export contains it. The JSON export of newer versions contains only user numbers. Then
-only consistency can be checked: one number must not answer for two experts.
+the only possible check is that no user number answers the questions of two experts.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _reply(
     emails: Mapping[str, str],
     users: dict[int, str],
 ) -> Response | None:
-    """Return the answer to one task, judged as in a pull; `users` records the expert of each user number."""
+    """Return the answer to one task, judged as in a pull, and record in `users` the author's expert name."""
 
     def wrong(field: str, message: str) -> DataError:
         return DataError(f"task {number}: {message}", file=file, field=field)

@@ -86,7 +86,7 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
         return self.campaign.push()
 
     def _add_questions(self, questions: list[Question]) -> int:
-        """Store questions under sealed ids, unless they were read from the study.
+        """Store questions under sealed ids, and skip those whose id is already stored.
 
         Returns the number of new questions.
         """

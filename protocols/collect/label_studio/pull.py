@@ -105,7 +105,7 @@ def pull_queue(
     Returns
     -------
     tuple
-        The queue after this pull; the pulled content; the number of tasks that no push sent.
+        The queue after this pull; the pulled content; the number of tasks in the project that no push sent.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def find_withdrawn(pulled: Pulled, known: Snapshot) -> frozenset[str]:
 
 
 def keep_accepted(queue: Queue, pulled: Pulled, known: Snapshot, accounts: Collection[int]) -> Pulled:
-    """Remove a pull's withdrawals that are due only to deleted accounts, because nobody withdrew the answers.
+    """Drop a pull's withdrawals that are due only to deleted accounts, so that the answers are kept.
 
     Parameters
     ----------
@@ -257,13 +257,13 @@ def _find_spoiled(
 
 
 def _mark_moved(annotation: Revision, reason: Reason | None) -> Revision:
-    """Return an annotation; if it was moved to another task, its version is changed, so it counts as new."""
+    """Return an annotation; if it was moved to another task, change its version so that it counts as new."""
     version = annotation.version
     return replace(annotation, version=f"{version}-moved" if reason is Reason.MOVED else version)
 
 
 def _keep_author(annotation: Revision, last: Revision | None) -> Revision:
-    """Return an annotation or, if the server has only lost its author or editor, its last stored version."""
+    """Return `last` if the only change is that author or editor is missing, otherwise the annotation."""
     if last is None or None not in (annotation.author, annotation.editor):
         return annotation
     said = annotation.result, annotation.cancelled, annotation.version.endswith("-moved")
@@ -316,7 +316,10 @@ def _judge(
 
 
 def _find_changes(annotations: Sequence[Revision], live: Mapping[int, Revision]) -> list[Revision]:
-    """Return annotations' versions that are not in `live`, and a last version of each deleted annotation."""
+    """Return the annotations that are new or changed compared with `live`.
+
+    An annotation of `live` that no longer exists is returned too, marked as deleted.
+    """
     here = {a.annotation_id for a in annotations}
     known = {(number, last.version) for number, last in live.items()}
     new = [a for a in annotations if (a.annotation_id, a.version) not in known]

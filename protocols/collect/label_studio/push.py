@@ -32,11 +32,12 @@ class Pushed:
     project, url
         Project with the expert's questions, and its address.
     sent, adopted, removed
-        Numbers of tasks sent now, found on the server, and removed as duplicates of an interrupted push.
+        Numbers of tasks: sent by this push; sent by an interrupted push and now found on the server; removed
+        because they were duplicates.
     restored
-        Whether the page was changed on the server and restored.
+        Whether somebody had changed the page on the server, so that this push restored it.
     settings
-        Other project settings that were changed and restored.
+        Other project settings that somebody had changed and this push restored.
     foreign
         Number of tasks that no push had sent and that were removed from the project.
     """
@@ -66,8 +67,8 @@ def push_queue(
     data
         Question id → data of the task.
     answered
-        Question → its answer. A deleted task of an answered question is not sent again. An open task of a
-        question answered outside Label Studio is removed.
+        Question id → answer. If the task of an answered question was deleted, it is not sent again. If a
+        question was answered outside Label Studio, its open task is removed.
 
     Raises
     ------
@@ -268,7 +269,10 @@ def _reconcile(
 
 
 def _check_tasks(client: Client, labels: LabellingRepository, queue: Queue) -> int:
-    """Match the queue with the server's tasks until both agree. Returns how many tasks no push sent."""
+    """Match the queue with the server's tasks until both agree.
+
+    Returns the number of tasks that no push had sent and that were removed.
+    """
     foreign = 0
     for _ in range(2):
         tasks = _tasks_of(labels, queue)

@@ -27,7 +27,7 @@ from oversight.protocols.routing import Pending
 
 @dataclass(frozen=True, slots=True)
 class TaskSheet:
-    """The presentation of a study's questions, and their allowed answers.
+    """How a study's questions are presented on Label Studio, and which answers are allowed.
 
     Attributes
     ----------

@@ -2,8 +2,9 @@
 
 Experts answer at different speeds: while only the cardiologist has answered, every answer is about
 cardiology. So the running estimate uses the same share of every queue, as large as the slowest expert allows
-(`oversight.harness.estimate.collected_part`). A question that was passed over within this share is missing
-for an unknown reason. The interval then covers all its possible answers, or is marked as possibly invalid.
+(`oversight.harness.estimate.collected_part`). If an expert passed over a question within this share, its
+answer is missing for an unknown reason. The interval then covers all possible answers to the question, or is
+marked as possibly invalid.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ class Look:
     slowest
         Name of the slowest expert; empty if all questions are answered.
     waiting
-        The next question of this expert; empty if all questions are answered.
+        Id of the slowest expert's next question; empty if all questions are answered.
     passed
-        Expert → questions that were passed over, which are missing data.
+        Expert → ids of the questions that the expert passed over, whose answers are missing data.
     used
         Number of answers that the estimates use.
     estimates
@@ -137,7 +138,7 @@ def _count_used(estimate: Estimate) -> int:
 def estimate_running(study: Study, store: Store) -> tuple[dict[str, Estimate], dict[str, str]]:
     """Estimate the accuracy of each model's newest run from the answers so far.
 
-    Returns model → estimate, and for models without an estimate model → reason.
+    Returns model → estimate, and model → reason for models without an estimate.
     """
     opened = OpenStudy(study, store)
     labels, options = opened.labels, store.columns.read_options(opened.index)

@@ -1,8 +1,8 @@
 """Progress of every expert, measured from the stored answers.
 
 The order of a queue is drawn before any answer. So the questions in the first x % of every queue are a random
-sample of all questions. An expert who answers a question has reached all questions before it. A question
-before it that is still open was passed over, and counts as missing.
+sample of all questions. An expert who answers a question has reached all questions before it. If one of these
+earlier questions is still open, it was passed over, and its answer counts as missing.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class QueueShare:
     Attributes
     ----------
     share
-        Share of the queue that the slowest expert has reached; the other experts have reached at least this
-        share of theirs.
+        Share of their own queue that the slowest expert has reached; every other expert has reached at least
+        this share of theirs.
     passed
         Expert → ids of the questions that the expert passed over, in queue order.
     slowest
@@ -90,8 +90,8 @@ class AnswerTimes:
     median_seconds
         Median time; None if no time is known.
     hours
-        Sum of the known times; a time above ten times the median, or above one hour, is replaced by this
-        limit. None if no time is known.
+        Sum of the known times, each counted as at most ten times the median and at most one hour. None if no
+        time is known.
     fast
         Number of answers given in less than half a second, or in less time than reading the text takes at 200
         characters per second. They count as answers; whoever runs the study must judge whether they are
@@ -134,10 +134,9 @@ class QueueProgress:
     asked, answered, open
         Numbers of questions; questions answered unsure or skipped count as `answered`.
     passed
-        Number of open questions that the expert passed over, as a later question in the queue is answered;
-        None for a panel.
+        Number of open questions that precede an answered question in the expert's queue; 0 for a panel.
     yes, no, unsure, skip, rated
-        Numbers of answers by verdict, or of a panel's labels.
+        Numbers of answers with each verdict; `rated` is the number of a panel's labels.
     foreign
         Number of answers that do not count: quarantined annotations, and page answers to questions that were
         answered on another channel.

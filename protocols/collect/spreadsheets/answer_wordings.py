@@ -49,7 +49,7 @@ OPEN_REPLIES = (Verdict.YES.value, Verdict.NO.value, *_PHRASES)
 
 
 def make_words(yes: Iterable[str] = (), no: Iterable[str] = (), unsure: Iterable[str] = ()) -> AnswerWords:
-    """Return the known answer words and the given ones, which can change the meaning of a known word.
+    """Return the built-in answer words and the given ones; a given word can redefine a built-in word.
 
     Raises
     ------

@@ -61,9 +61,9 @@ def export_questions(
         ``"csv"``; ``"xlsx"`` with a drop-down list for answers and with all other cells protected; or
         ``"jsonl"`` with the same fields, one object per line.
     key
-        For yes/no questions in CSV: key of the checksum that each id contains. The checksum shows that the
-        question's text was not changed, so large files need not be compared with the study. None writes no
-        checksums.
+        For yes/no questions in CSV: key of the checksum that each id contains. The import uses the checksum
+        to find changed texts, so it need not compare large files with the study. If None, no checksums are
+        written.
     question_text
         The question with ``$option`` for the option; if None, it is asked in English.
     instructions
@@ -124,7 +124,7 @@ def write_ratings(ratings: Iterable[Rating], path: str | Path) -> Path:
 
 
 def _refuse_unread(paths: Mapping[str, Path], named: tuple[str, str], done: Container[str]) -> None:
-    """Raise an error if a file with unread rows would be overwritten, or two people would share a file."""
+    """Raise an error if two people would share a file, or an existing file has answers not imported yet."""
     by_path = dict[Path, str]()
     for name, path in paths.items():
         first = by_path.setdefault(path, name)

@@ -26,7 +26,7 @@ class WrongRows:
     Parameters
     ----------
     skipped
-        Records bad rows, which are then left out; None if any bad row makes the import fail.
+        Records bad rows, which are then left out. If None, any bad row makes the import fail.
     """
 
     def __init__(self, skipped: BadRows | None = None) -> None:
@@ -49,7 +49,7 @@ class WrongRows:
             raise self._found.error(good, _MEND)
 
     def raise_with(self, fatal: DataError, good: int) -> None:
-        """Raise an error that makes a whole file unreadable, together with the bad rows found before."""
+        """Raise `fatal`, which makes a whole file unreadable, and name the earlier bad rows too."""
         if not self._refuses or not self._found.number:
             raise fatal
         self._found.add(fatal)
@@ -57,7 +57,9 @@ class WrongRows:
 
 
 def fill(portion: Portion, columns: Sequence[str], needed: str, note: Note) -> Iterator[FilledRow]:
-    """Yield the rows whose last required column is filled in, with that column's text; record malformed rows.
+    """Yield each row in which the last of `columns` is filled in, with the text of that cell.
+
+    Malformed rows are passed to `note`.
 
     Raises
     ------
@@ -119,7 +121,10 @@ class Comments:
         self._first.update((i, hash(comment)) for i, comment in zip(ids, comments, strict=False) if comment)
 
     def compare(self, name: str, comment: str, stored: str | None) -> None:
-        """Count a comment that differs from the stored one or, if none is stored, from the first one read."""
+        """Count a comment as left out if it differs from the `stored` comment on the same question.
+
+        If `stored` is None, compare with the first comment that was read for the question `name`.
+        """
         first = self._first.get(name) if stored is None else hash(stored)
         self._left += bool(comment) and hash(comment) != first
 
@@ -146,7 +151,7 @@ def check_shown(row: Row, cells: Mapping[str, str]) -> None:
 
 
 def check_person(row: Row, column: str, read: ReadCell, asked: str, told: str) -> None:
-    """Refuse a row that belongs to another person than `asked`; the message begins with `told`."""
+    """Raise an error if a row names another person than `asked`; the message begins with `told`."""
     said = str(row.fields[column])
     if asked not in (said, said.strip(), read(said.strip()), unguard_cell(said.strip())):
         raise row.error(column, f"{told} to {asked!r}, not to {said!r}")

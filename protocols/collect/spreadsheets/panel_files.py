@@ -58,11 +58,12 @@ def read_panel(
         Item id → item.
     skipped
         Records bad rows, which are then left out. If an assignment has two different labels, both are left
-        out. None if any bad row is an error.
+        out. If None, any bad row is an error.
     stored
         Assignment → stored label, from which labels must not differ; None skips this check.
     changes
-        Whether the word `WITHDRAWN` withdraws a stored label; it does not if it is an option of the item.
+        Whether the word `WITHDRAWN` withdraws a stored label. If the item has an option of this name, the
+        word is read as the option.
 
     Raises
     ------

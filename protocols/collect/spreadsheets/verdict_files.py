@@ -157,9 +157,9 @@ class VerdictFiles:
     words
         Meanings of the words in answers; None for the words of `make_words`.
     skipped
-        Records bad rows, which are then left out; None if any bad row is an error.
+        Records bad rows, which are then left out. If None, any bad row is an error.
     changes
-        Whether answers may differ from stored ones, or be the word `WITHDRAWN`.
+        Whether to accept answers that differ from the stored answers, and the word `WITHDRAWN`.
 
     Attributes
     ----------

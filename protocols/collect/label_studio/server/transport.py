@@ -246,7 +246,7 @@ class Transport:
             self._http.close()
 
     def read_pages(self, call: str, keep: Callable[[Any], Any] = _as_is, **arguments: Any) -> list[Any]:
-        """Return all pages of a list: as many rows as the server states, without duplicates.
+        """Return the rows on all pages of a list: as many as the server states, without duplicates.
 
         If the list changes while it is read, it is read again.
 
@@ -281,7 +281,7 @@ class Transport:
         )
 
     def read_total(self, call: str, **arguments: Any) -> int:
-        """Return the number of rows of a list."""
+        """Return the total number of rows in the list that a call returns."""
         reply = self.call_with_retries(call, page=1, page_size=1, **arguments).response
         return int(getattr(reply, "total", None) or getattr(reply, "count", 0) or 0)
 
@@ -301,7 +301,7 @@ class Transport:
             raise LabelStudioError(str(error)) from None
 
     def call_once(self, call: str, **arguments: Any) -> Any:
-        """Call the server once; if this fails, the server may still have acted."""
+        """Call the server once, without retries; after a failure, it is unknown whether the server acted."""
         import httpx
         from label_studio_sdk.core.api_error import ApiError
 
