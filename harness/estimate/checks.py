@@ -608,8 +608,9 @@ def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
     1956). The p-value is twice the smaller tail. The lower tail is corrected for clusters; the upper tail
     depends only on the draw.
 
-    The test cannot detect experts who always say yes if every question was asked with certainty (with one
-    model, or if items are asked about until they are resolved): perfect models would give the same answers.
+    If every question was asked with certainty (one model, or items that are asked about until they are
+    resolved), the test cannot detect experts who always say yes, because perfect models would give the same
+    answers.
     """
     name, rows, labels = "yes_rate", votes.usable, votes.labels
     n = rows.size
@@ -706,10 +707,10 @@ def seen_answers(
 ) -> Check:
     """Test that the model has not seen the experts' answers, for uniformly drawn options.
 
-    A uniform draw uses neither predictions nor truth. So "ŷ is asked about" and "the answer is yes" have
-    probability 1/K each, whatever the models predict. A model that has seen answers predicts confirmed
-    options, which many other models predict too, and avoids refused options, which few predict. Then both
-    events become more frequent where other models share the prediction.
+    Let ŷ be the prediction of the model. A uniform draw uses neither predictions nor truth. So the events "ŷ
+    is asked about" and "the answer is yes" have probability 1/K each, whatever the models predict. A model
+    that has seen answers predicts confirmed options, which many other models predict too, and avoids refused
+    options, which few predict. Then both events become more frequent where other models share the prediction.
 
     The test is a one-sided z-test of Σ g (1{asked = ŷ} + 1{yes} − 2/K). g is centred: it is the number of
     other models that predict ŷ, minus the number of other models that predict the option most frequent among
@@ -833,7 +834,7 @@ def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
 
 
 def _name_experts(labels: LabelColumns, rows: IntArray) -> tuple[list[str], IntArray]:
-    """Return the names of experts who answered, and the position in that list of each answer's expert.
+    """Return the names of the experts who answered, and for each answer the index of its expert's name.
 
     Answers without a named expert are grouped by option, as if each option had an expert.
     """
@@ -911,14 +912,17 @@ _Pairs = Sequence[tuple[BoolArray, BoolArray]]
 
 
 def _base_ratio(cells: _Cells, own: BoolArray, rest: BoolArray) -> float:
-    """Return the ratio of the odds with which models predict the options of an expert and of the others."""
+    """Return the odds with which models predict the options of one expert's questions, as a ratio.
+
+    The odds are divided by those for the other experts' questions.
+    """
     share = cells.odds / (1 + cells.odds)
     mine, others = (float(np.average(share[side], weights=cells.n[side])) for side in (own, rest))
     return mine / (1 - mine) / (others / (1 - others))
 
 
 def _has_clusters(cells: _Cells, pairs: _Pairs) -> bool:
-    """Whether the answers of the expert, and those of the others, come from enough clusters for a test."""
+    """Whether an expert's answers, and also the other experts' answers, have enough clusters for a test."""
     if cells.cluster is None:
         return True
     sides = (np.logical_or.reduce(side)[cells.cell] for side in zip(*pairs, strict=True))
@@ -928,8 +932,8 @@ def _has_clusters(cells: _Cells, pairs: _Pairs) -> bool:
 def _deflate(p: float, cells: _Cells, pairs: _Pairs, alpha: float) -> float:
     """Return the p-value of one expert, corrected for clusters.
 
-    An answer contributes its difference from the share of yes on its side, with opposite signs on the two
-    sides.
+    The two sides of a pair are the expert's answers and the other experts' answers. An answer contributes its
+    difference from the share of yes on its side, with opposite signs on the two sides.
     """
     if cells.cluster is None:
         return p

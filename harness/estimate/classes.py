@@ -183,7 +183,7 @@ def ratio_part(metric: str, share: Part, hit: Part, miss: Part, *, together: boo
         return alpha * share.value * hit.value - beta * (1 - share.value) * miss.value - gamma * share.value
 
     def reach(ratio: float, side: int) -> float:
-        """Return the distance from the estimate of D(r) to the lower (side −1) or upper (side 1) end."""
+        """Return how far the lower end (`side` −1) or upper end (1) of D(r) is from its estimate."""
         alpha, beta, gamma = ratio_weights(metric, ratio)
         slope = alpha * hit.value + beta * miss.value - gamma
         distances = (
@@ -1164,7 +1164,7 @@ class ClassComparison(Displayable):
     undefined
         Name of a withheld result → reason.
     left_out
-        Remarks on models that were left out because they have no answers yet, and on judges.
+        Remarks on judges, and on models that were left out because they have no answers yet.
 
     Examples
     --------

@@ -308,7 +308,7 @@ FEWEST_EFFECTIVE = 4.0
 def count_effective(weight: FloatArray) -> float:
     """Return the effective number of units (Σw)²/Σw².
 
-    A mean of as many equally weighted units has the same precision.
+    A mean over this number of equally weighted units has the same precision.
 
     Parameters
     ----------
@@ -460,7 +460,9 @@ def jeffreys(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
 
 
 def clopper_pearson(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Return all q that neither exact one-sided binomial test rejects at (1 − level)/2; coverage ≥ level.
+    """Return the ends of the Clopper–Pearson interval for S successes in n trials; coverage ≥ level.
+
+    It contains every probability q that neither exact one-sided binomial test rejects at (1 − level)/2.
 
     Raises
     ------
@@ -517,7 +519,10 @@ def blaker(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
 
 
 def _lower_end(S: int, n: int, start: float, alpha: float) -> float:
-    """Return the smallest q ≥ `start` with γ(q) > alpha; `start` is Clopper and Pearson's lower end."""
+    """Return the smallest q ≥ `start` with γ(q) > alpha.
+
+    γ is the acceptability (see the module docstring); `start` is the lower end of Clopper & Pearson.
+    """
     if S == 0:
         return 0.0
 
@@ -577,7 +582,7 @@ def mover_sum(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """Share of successes among `of` trials, with the Clopper–Pearson interval of their probability.
+    """Share of successes in independent trials, with the Clopper–Pearson interval of their probability.
 
     Examples
     --------
@@ -786,12 +791,15 @@ def range_tail(q: float, models: int, df: float = math.inf) -> float:
 
 
 def range_quantile(level: float, models: int, df: float = math.inf) -> float:
-    """Return the q that the (studentised) range of M normals exceeds with probability 1 − level."""
+    """Return the value that the range of `models` standard normals exceeds with probability 1 − level.
+
+    If `df` is finite, the range is studentised with `df` degrees of freedom.
+    """
     return find_root(lambda q: range_tail(q, models, df) - (1 - level), 0.0, _LARGEST)
 
 
 def _tail(q: FloatArray, models: int) -> FloatArray:
-    """Return P(range ≥ q) for M independent standard normals.
+    """Return P(range ≥ q) for the range of M = `models` independent standard normal variables.
 
     It is M ∫ φ(z) [1 − (1 − Φ(−q − z)/Φ(−z))^(M−1)] Φ(−z)^(M−1) dz.
     """

@@ -238,9 +238,10 @@ def corrected_accuracy(
 def _corrected(
     c: FloatArray, data: RoutedSample, share: FloatArray, s: float, t: float
 ) -> tuple[float, FloatArray, tuple[float, float]]:
-    """Return the mean of g̃ with weights `share`, the array g̃, and the derivatives of the mean in s and t.
+    """Return the mean of g̃ weighted by `share`, the array g̃, and the pair of the mean's derivatives.
 
-    g̃ are the outcomes of equation (G) with answers that are corrected for experts' errors.
+    g̃ contains the outcomes of equation (G) with answers that are corrected for experts' errors. The
+    derivatives are those with respect to the sensitivity s and the specificity t.
     """
     b = corrected_answers(data.answer, s, t)
     weight = question_weights(c, data)
@@ -481,7 +482,7 @@ class ErrorRanges:
     Attributes
     ----------
     sensitivity, specificity
-        Smallest and largest possible value, within [½, 1].
+        Smallest and largest possible value of the rate, within [½, 1].
     gold_true, gold_false
         Pairs of the number of yes answers and the number of no answers about gold items: `gold_true` for
         questions about true options, `gold_false` for questions about false options.
@@ -511,7 +512,7 @@ class ErrorRanges:
 
     @property
     def gold(self) -> GoldCounts | None:
-        """Counts of answers about gold; None unless there are answers about both true and false options."""
+        """Counts of answers about gold items; None if there are none about true options or false options."""
         (right, missed), (false_yes, true_no) = self.gold_true, self.gold_false
         if not (right + missed and false_yes + true_no):
             return None
@@ -534,8 +535,8 @@ class _Cells:
     def split(self, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return P(answers, option true) and P(answers, option false), shape (grid, cells).
 
-        Each is the probability of one cell's answers in a fixed order, at one accuracy A of the grid. `s` and
-        `t` contain one sensitivity and one specificity per A.
+        Each entry is the probability of one cell's answers in a fixed order, at one accuracy A of the grid.
+        `s` and `t` contain one sensitivity and one specificity per A.
         """
         tau = self.base + _GRID[:, None] * self.slope
         s, t = s[:, None], t[:, None]
@@ -671,9 +672,9 @@ def _ratio(weight: FloatArray, successes: FloatArray, failures: FloatArray, kept
 
 
 def _check_exchangeable(data: RoutedSample, second: IntArray) -> None:
-    """Refuse second answers if first and second experts say yes unequally often where they disagree.
+    """Raise an error if, where first and second experts disagree, one side says yes more often.
 
-    The test is a sign test at the level `_DOUBT`.
+    The difference must be significant in a sign test at level `_DOUBT`.
     """
     first = data.answer > 0.5
     more, fewer = int((first & (second == 0)).sum()), int((~first & (second == 1)).sum())
@@ -728,7 +729,9 @@ def _merge_rare(seen: Sequence[float], expected: Sequence[float]) -> list[tuple[
 
 
 def youden_interval(gold: GoldCounts, level: float) -> tuple[float, float, float]:
-    """Return J = s + t − 1 and the ends of its interval; the lower end may be negative.
+    """Return J = sensitivity + specificity − 1 and the ends of its interval.
+
+    The lower end is possibly negative.
 
     The squared distances of the Clopper–Pearson limits of both rates are added (Newcombe 1998, Stat. Med.
     17). The rates are independent, because they come from different questions.
@@ -748,17 +751,19 @@ def youden_interval(gold: GoldCounts, level: float) -> tuple[float, float, float
 def rate_ranges(
     known: ErrorRanges, level: float, *, any_time: bool = False
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return jointly valid ranges of s and t at `level`: prior ranges, narrowed by answers about gold items.
+    """Return ranges of sensitivity and specificity that hold jointly with probability `level`.
+
+    They are the prior ranges, narrowed by answers about gold items.
 
     Parameters
     ----------
     any_time
-        Whether the ranges must be valid after every answer about gold (`likelihood_sequence`).
+        Whether the ranges must be valid after every answer about a gold item (`likelihood_sequence`).
 
     Raises
     ------
     NotIdentified
-        If answers about gold contradict a prior range.
+        If answers about gold items contradict a prior range.
     """
     kinds = ((known.sensitivity, known.gold_true), (known.specificity, known.gold_false[::-1]))
     asked = sum(sum(gold) > 0 for _, gold in kinds)

@@ -398,7 +398,11 @@ def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:
 def _see_sides(
     model: PredictionColumns, labels: LabelColumns
 ) -> tuple[Sequence[DrawnAnswers], Sequence[DrawnAnswers], Sequence[DrawnAnswers]]:
-    """Return the draws three times: unknown answers count against the model, in its favour, or not at all."""
+    """Return the draws in three versions, which differ in how unknown answers count.
+
+    They count against the model in the first version, in its favour in the second, and not at all in the
+    third.
+    """
     if labels.is_resolved:
         items, low, high = resolved_ends(labels, [model])
         known = low == high
@@ -602,7 +606,7 @@ def gate_accuracy(
     level
         Confidence level of the verdict, in (0, 1).
     errors
-        What is known of experts' errors; None assumes that there are none. The verdict is valid for all
+        Ranges of experts' error rates; None assumes that experts never err. The verdict is valid for all
         sensitivities and specificities in the ranges (`rate_ranges`). If the ranges are computed from gold
         items, two fifths of the error probability 1 − level are used for the ranges.
     checks
@@ -827,8 +831,8 @@ def gate_at_look(
     level
         Joint confidence level of all L analyses, in (0, 1).
     errors
-        What is known of experts' errors: the accuracy or difference is corrected for them. None assumes that
-        there are none.
+        Ranges of experts' error rates, for which the accuracy or difference is corrected. None assumes that
+        experts never err.
 
     Examples
     --------

@@ -295,7 +295,10 @@ class DrawnStrata:
     share: float
 
     def take(self, rows: AnyIntArray) -> DrawnStrata:
-        """Return the strata of the items at `rows`; the number of items per stratum counts as random."""
+        """Select the strata of the items at `rows`.
+
+        The number of selected items per stratum is treated as random.
+        """
         share = self.share * len(rows) / max(1, len(self.number))
         return DrawnStrata(number=self.number[rows], share=share)
 
@@ -593,7 +596,7 @@ def _tails_one_by_one(
 
 
 def _pmf(c: BinomialSample, A: FloatArray) -> FloatArray:
-    """Return the binomial probabilities of 0..n at every A, shape (A's, n + 1)."""
+    """Return the binomial probabilities of 0..n at every A; one row per A, n + 1 columns."""
     s = np.arange(c.n + 1.0)
     log_choose = gammaln(c.n + 1) - gammaln(s + 1) - gammaln(c.n - s + 1)
     log_q = np.log(_q(c, A))[:, None]

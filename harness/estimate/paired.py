@@ -433,7 +433,7 @@ def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> 
 def _resolved(c: FloatArray, side: FloatArray, yes: FloatArray) -> FloatArray:
     """Return the difference of the two models' correctness on items where one answer determines it.
 
-    These are items with K = 2, and items with one readable prediction that was asked about.
+    These are items with K = 2, and items on which only one prediction is readable and was asked about.
     """
     other = -side * (np.abs(c).sum(axis=1) == 2)
     alone = np.where(side == 0, c.sum(axis=1), 0.0)
@@ -707,7 +707,10 @@ def _has_even_draws(first: IntArray, second: IntArray, data: RoutedSample) -> bo
 def _by_ratio(
     first: IntArray, second: IntArray, data: RoutedSample, gold: GoldCounts, level: float
 ) -> FoundDifference:
-    """Estimate the difference D as the ratio of J D to J, from an interval for J D and one for J."""
+    """Estimate the difference D of the accuracies as the ratio of J D to J.
+
+    Its interval combines an interval of J D and one of J = sensitivity + specificity − 1.
+    """
     value, raw, p_value = difference_interval(first, second, data, level)
     J, least, most = youden_interval(gold, level)
     centre, away = value - _GRID * J, np.abs(_GRID)

@@ -648,8 +648,8 @@ def half_of(variance: ItemVariance, items: float, mean: float, level: float) -> 
     """Return half the width of the planned interval for an estimate `mean` from n = `items` items.
 
     The ends of the interval are the m in [0, 1] with (m − `mean`)² = t² v(m)/n, where v(m) is the variance at
-    m and t is Student's quantile. If `variance` is known only at the estimate (binomial shares without side
-    information, comparisons), the result is z √(v/n).
+    m and t is Student's quantile. For binomial shares without side information and for comparisons,
+    `variance` is known only at the estimate; the result is then z √(v/n).
     """
     if variance.means is None:
         return z_value(level) * math.sqrt(variance.at(items) / items)
@@ -784,8 +784,8 @@ class PlanText:
         row
             Row with the model's name and side information.
         found
-            The number sought for 80 % of studies (questions that suffice, or a half-width that is not
-            exceeded), and its mean.
+            First, the number of questions that suffices, or the half-width that is not exceeded, in 80 % of
+            studies; second, its mean over studies.
         ends
             Ends of the confidence interval of the first number in `found`.
         without

@@ -253,7 +253,7 @@ def targeted_design_variance(A: float, s: float = 1.0, t: float = 1.0) -> float:
 
 
 def check_sought(half_width: float | None, questions: int | None) -> None:
-    """Refuse a half-width together with a number of questions, and values out of range."""
+    """Raise an error if a value is out of range, or both a half-width and questions are given."""
     if half_width is not None and questions is not None:
         raise EstimateError(f"give half_width ({half_width}) or questions ({questions}), not both")
     if half_width is not None and not (is_number(half_width) and 0 < half_width < 1):
@@ -594,7 +594,10 @@ class WidthPromise:
         return self.scale * (self.mean + more) / math.sqrt(questions)
 
     def questions_for(self, half_width: float) -> int:
-        """Return the number of questions n at which `reach` equals `half_width`, by a quadratic in 1/√n."""
+        """Return the number of questions n at which `reach` equals `half_width`.
+
+        It is found from a quadratic equation in 1/√n.
+        """
         b, c = self.mean, half_width / self.scale
         a = max(0.0, self.high - self.mean) * math.sqrt(self.asked)
         return math.ceil(((b + math.sqrt(b * b + 4 * a * c)) / (2 * c)) ** 2 - 1e-9)
@@ -749,8 +752,8 @@ class QuestionPlan(Displayable):
     Attributes
     ----------
     accuracy, difference
-        Plans for the accuracy of a model, and for the difference of two models. The half-width of a plan for
-        a difference is the detected difference.
+        Plans for the accuracy of a model, and for the difference of two models. In a plan for a difference,
+        `half_width` is the difference that is detected.
     level
         Confidence level.
 
@@ -770,7 +773,7 @@ class QuestionPlan(Displayable):
     picture: ClassVar[str] = "plan"
 
     def __str__(self) -> str:
-        """Show the protocol with the fewest questions for an accuracy, and for a difference."""
+        """Name the protocols that need the fewest questions: one for an accuracy, one for a difference."""
         lines = []
         for title, plans in (("accuracy", self.accuracy), ("difference of 2 models", self.difference)):
             best = min(plans, key=lambda plan: (plan.questions, plan.half_width))
@@ -863,9 +866,10 @@ class ClusterDesign:
         return max(1, round(questions / self.effect))
 
     def count_questions(self, independent: float, how: str) -> int:
-        """Return the number of questions with the half-width of `independent` questions without clusters.
+        """Return how many clustered questions give the half-width of `independent` unclustered questions.
 
-        It is at least the number that an interval needs, in `FEWEST_EFFECTIVE` clusters.
+        The result is at least the number of questions in `FEWEST_EFFECTIVE` clusters, which an interval
+        needs.
         """
         least = max(independent * self.effect, FEWEST_EFFECTIVE * self.size * (self.size > 1))
         most = least * self.widen(least, how) ** 2

@@ -170,7 +170,10 @@ def _second_phase(data: TwoPhase, p: FloatArray) -> tuple[FloatArray, float]:
 
 
 def _score(data: TwoPhase, tilt: float) -> tuple[float, float, float, FloatArray]:
-    """Return θ at a tilt, the mean outcome minus θ, the model's variance, and outcomes minus their mean."""
+    """Return four values at a tilt, as defined in the module docstring.
+
+    They are θ, the mean outcome minus θ, the variance under the model p, and the outcomes minus their mean.
+    """
     weight = data.first.posterior * np.exp(tilt * data.c)
     p = weight / weight.sum(axis=1, keepdims=True)
     top, n = (data.c * p).sum(axis=1), len(p)
@@ -204,7 +207,7 @@ class SecondQuestions(SideInformation):
     second
         Second questions and their answers, which are not among the study's labels.
     least
-        Smallest number of second answers about a model's items at which they are used for this model.
+        Second answers are used for a model if there are at least this many about its items.
 
     Examples
     --------

@@ -830,8 +830,8 @@ def model_accuracies(
     Returns
     -------
     ModelEstimates
-        Estimates by model. If a model lacks predictions of items asked about, `why` of its estimates says how
-        many, because these items are perhaps not a random part of all items.
+        Estimates by model. If a model has no prediction for some items that were asked about, `why` of its
+        estimates gives their number, because the remaining items are perhaps not a random part of all items.
 
     Examples
     --------
@@ -944,7 +944,7 @@ def joint_level(level: float, models: int) -> float:
 
 
 def mark_joint(made: Estimates, level: float, models: int) -> Estimates:
-    """Set the joint `level`, with a note, in estimates made at `joint_level`; leave out ``anytime``."""
+    """Set `level` in estimates that were made at `joint_level`, with a note; drop ``anytime``."""
     note = Note(NoteKind.JOINT, {"models": models})
     return Estimates(
         {
