@@ -307,9 +307,9 @@ def weigh_outcomes(draws: Sequence[DrawnAnswers], share: float) -> FloatArray:
 
 
 def _remaining_share(draw: DrawnAnswers, size: int, share: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return bounds of the share of right predictions on the items that were not drawn before `draw`.
+    """Bound the share of right predictions on the items that were not drawn before `draw`.
 
-    `share` is the share of right predictions on all `size` items.
+    The bounds assume that `share` is the share of right predictions on all `size` items.
     """
     right_at_most = size - draw.remaining - draw.known_wrong
     most = np.clip((size * share - draw.known_right) / draw.remaining, 0, 1)

@@ -288,7 +288,9 @@ def _one_in_k(
 
 
 def asked_options(labels: LabelColumns) -> Check:
-    """Test that every option was asked about equally often, as under uniform routing: χ² with Σ(K − 1) df.
+    """Test by χ² that every option was asked about equally often, as under uniform routing.
+
+    The test has Σ(K − 1) degrees of freedom.
 
     It does not detect questions that were chosen by difficulty; `asked_predicted` does.
     """
@@ -650,10 +652,10 @@ def agreement(votes: ModelVotes, alpha: float) -> Check:
     """Test that experts confirm an option more often if more models predict it.
 
     It is a one-sided score test of Σ (yes − mean) (v − mean), where v is the number of models that predict
-    the option asked about. The means are those of all questions with the same K. With one model it fails if
-    predicted options are confirmed significantly less often than other options. With several models that
-    agree beyond chance it also fails if the sum is significantly below `LEAST_SLOPE` times its expected value
-    for independent models with the same agreement.
+    the option asked about. The means are those of all questions with the same K. With one model, the test
+    fails if predicted options are confirmed significantly less often than other options. With several models
+    that agree beyond chance, the test also fails if the sum is significantly below `LEAST_SLOPE` times its
+    expected value for independent models with the same agreement.
     """
     name, rows = "agreement", votes.usable
     if not rows.size:
@@ -687,9 +689,10 @@ def _centre(values: FloatArray, k: IntArray) -> FloatArray:
 
 
 def _implied(votes: ModelVotes, rows: IntArray, v: FloatArray) -> float:
-    """Return the expected Σ yes · v if models were independent with the observed agreement; 0 for one model.
+    """Return the expected value of Σ yes · v for independent models with the observed agreement.
 
-    `v` is the number of models that predict the option asked about, minus its mean.
+    It is 0 if models do not agree beyond chance, as for a single model. `v` is the number of models that
+    predict the option asked about, minus its mean.
     """
     if votes.kappa <= 0:
         return 0.0
@@ -806,10 +809,10 @@ def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
     the propensity, the third that contains the share of models that predict the option, and whether the
     question is the first about its item. The test of an expert is exact, given the number of yes answers of
     all experts (`odds_p_value`). It tolerates odds of yes that differ by a factor of up to `TOLERATED`, or
-    `TOLERATED_ALIKE` among experts asked about the same option. If models predict an option more often than
-    others, it is probably true more often, so odds that differ by `TOLERATED` times as much as those of the
-    predictions are tolerated too. The test is corrected for clusters. The smallest p-value is multiplied by
-    the number of tests (Bonferroni).
+    `TOLERATED_ALIKE` among experts asked about the same option. An option that models predict more often than
+    other options is probably true more often. So the factor tolerated in that direction is multiplied by the
+    ratio of the odds with which models predict the options. The test is corrected for clusters. The smallest
+    p-value is multiplied by the number of tests (Bonferroni).
     """
     labels = votes.labels
     rows = np.flatnonzero(labels.kind != ABSTAINED)
@@ -953,7 +956,8 @@ def odds_p_value(table: IntArray, tolerated: float, expected: Sequence[float] = 
     Given the total number of yes answers in a stratum, the first group's number has Fisher's noncentral
     hypergeometric distribution. The distribution of its sum over strata is the convolution. The p-value is
     twice the smaller of the lower tail at the odds ratio 1/`tolerated` and the upper tail at `tolerated`. An
-    expected odds ratio moves one of these limits away from 1, by its factor.
+    expected odds ratio above 1 multiplies the upper limit `tolerated`; one below 1 multiplies the lower
+    limit.
 
     Parameters
     ----------
@@ -963,7 +967,7 @@ def odds_p_value(table: IntArray, tolerated: float, expected: Sequence[float] = 
         Odds ratio, at least 1. If it is 1, the p-value for a single stratum is twice a tail of Fisher's exact
         test.
     expected
-        Odds ratio expected in every stratum, above 0; empty for 1.
+        Odds ratio expected in every stratum, above 0; if empty, 1 is expected in all strata.
 
     Examples
     --------
@@ -1040,9 +1044,9 @@ def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
     """Test that experts err equally often about options that the model predicts and about other options.
 
     The two-sided p-value of Fisher's exact test is computed for questions about true options and for
-    questions about false options, and corrected for clusters. The result is twice the smaller one. If experts
-    err unequally, the correction by gold items is biased: by 7 points if they confirm a quarter of the
-    model's wrong options.
+    questions about false options, and corrected for clusters. The result is twice the smaller of these two
+    p-values. If experts err unequally, the correction by gold items is biased: by 7 points if they confirm a
+    quarter of the model's wrong options.
 
     Parameters
     ----------
@@ -1284,7 +1288,7 @@ def hausman(tallies: Tallies, alpha: float) -> Check:
 
 
 def small_strata(tallies: Tallies) -> Check:
-    """Check that every stratum has at least 30 labelled items, as a combined interval needs."""
+    """Check that every stratum has the 30 labelled items that an interval over strata needs."""
     least = LEAST_IN_STRATUM
     small = [t for t in tallies.strata if t.n_labelled < least]
     smallest = min((t.n_labelled for t in tallies.strata), default=0)

@@ -291,7 +291,7 @@ def find_root(
 
 
 def find_edge(holds: Callable[[float], bool], inside: float, end: float) -> float:
-    """Find the point, going from `inside` towards `end`, up to which a condition holds."""
+    """Return the last point at which a condition holds on the way from `inside` to `end`."""
     if holds(end):
         return end
     for _ in range(_BISECTIONS):
@@ -347,7 +347,7 @@ def effective_clusters(cluster: IntArray) -> float:
 def check_clusters(cluster: IntArray) -> None:
     """Refuse fewer than `FEWEST_EFFECTIVE` effective clusters.
 
-    Any number of items is allowed if each belongs to a different cluster.
+    If every item has its own cluster, any number of items is allowed.
 
     Parameters
     ----------
@@ -357,7 +357,8 @@ def check_clusters(cluster: IntArray) -> None:
     Raises
     ------
     NotIdentified
-        If there are fewer; the message gives the number of clusters and the largest cluster's share.
+        If there are fewer effective clusters; the message gives the number of clusters and the largest
+        cluster's share.
 
     Examples
     --------
@@ -599,7 +600,7 @@ class Rate:
 
     @classmethod
     def of_outcomes(cls, outcomes: Sequence[bool], level: float = 0.95) -> Self:
-        """Make the rate of outcomes, which are true for a success.
+        """Make the rate from a sequence of outcomes, each of which is True for a success.
 
         Raises
         ------
@@ -664,7 +665,7 @@ def chi2_tail(statistic: float, df: int) -> float:
 
 
 def z_of_sum(observed: float, expected: float, variance: float) -> float:
-    """Return (observed − expected)/√variance. If the variance is 0: 0 for equal numbers, otherwise ±inf."""
+    """Return (observed − expected)/√variance. For variance 0, return 0 if both are equal, else ±inf."""
     if variance > 0:
         return (observed - expected) / math.sqrt(variance)
     return 0.0 if observed == expected else math.copysign(math.inf, observed - expected)

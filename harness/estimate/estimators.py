@@ -362,7 +362,7 @@ def complementary_point(
 def ivw_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
     """Return A_IVW with the weight of Eq. 7.
 
-    If a sample does not vary, variances are taken at A_ML instead, unless `published`.
+    If a sample does not vary and `published` is false, the weight uses the variances at A_ML instead.
     """
     check_positive("n_o", hits.n, "inverse-variance weighting")
     groups = pool_samples(misses)

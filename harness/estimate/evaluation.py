@@ -710,7 +710,7 @@ def growing_accuracy(
 
 @lru_cache(maxsize=1)
 def _leave_open(labels: LabelColumns) -> LabelColumns:
-    """Return the labels, with only answered and passed-over questions counted as drawn."""
+    """Return the labels with a design in which only answered and passed-over questions were drawn."""
     return replace(labels, drawn=labels.questions, asked=mark(labels.item, labels.index.size))
 
 

@@ -78,12 +78,12 @@ PARTIAL_KINDS = (NoteKind.PARTIAL, NoteKind.PARTIAL_WITH_ADDED)
 
 
 def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns, tuple[Note, ...]]:
-    """Select the labels in that share of the queues which all experts have reached; return labels and notes.
+    """Select the labels in the share of the queues that every expert has reached; return labels and notes.
 
     The share is the same for every expert, and is counted from the start of the expert's queue.
 
-    Passed-over questions in that share are added as abstentions (`LabelColumns.passed`). The subset only
-    grows as answers arrive, so verdicts at several times use growing data.
+    Passed-over questions in that share are added as abstentions (`LabelColumns.passed`). Further answers only
+    add labels to the subset, so a later verdict uses all labels of the earlier verdicts.
 
     Parameters
     ----------
@@ -526,7 +526,7 @@ class Evidence:
 def estimate_by_design(
     predictions: PredictionColumns, labels: LabelColumns, *, level: float, gold: GoldCounts | None
 ) -> Estimate:
-    """Estimate an accuracy by the method for the labels' design: from resolved items, or from propensities.
+    """Estimate an accuracy from resolved items or from propensities, as the labels' design requires.
 
     Parameters
     ----------

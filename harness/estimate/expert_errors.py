@@ -300,8 +300,8 @@ def gold_accuracy(
     The likelihood depends on A and on the experts' rates s and t. The counts are independent binomials
     (`_YesCounts`). At every A of a grid, s and t are fitted by EM. The interval contains every A whose
     efficient score is at most t_q standard errors from 0, where t_q is a quantile of Student's t. Unlike a
-    normal interval around the estimate, it keeps its level near 0 and 1, and if yes answers are rare.
-    Unreadable predictions count as wrong (`scale_by_share`).
+    normal interval around the estimate, it keeps its coverage if A is near 0 or 1, or if yes answers are
+    rare. Unreadable predictions count as wrong (`scale_by_share`).
 
     Parameters
     ----------
@@ -385,7 +385,10 @@ def independent_share(
 def _invert(
     counts: _YesCounts, gold: GoldCounts, level: float, items: int
 ) -> tuple[FloatArray, FloatArray, int, IntArray]:
-    """Return s and t at every A of the grid, and the grid positions of the estimate and of all accepted A."""
+    """Return the fitted rates s and t at every A of the grid, and positions on the grid.
+
+    The positions are that of the estimate of A, and those of all A that the interval contains.
+    """
     s, t = _fit_rates(counts, gold)
     score, information = _efficient_score(counts, s, t)
     fewest = min(gold.n_true, gold.n_false, items)
@@ -569,7 +572,7 @@ def bounded_accuracy(
     second
         Second expert's answer to each question of `data`: 1 yes, 0 no, −1 none.
     known
-        Ranges of the error rates, and answers about gold.
+        Ranges of the error rates, and answers about gold items.
     cluster
         Shape (N,): cluster number of each item, see `gold_accuracy`.
 
@@ -623,7 +626,7 @@ def _mixed_quantile(level: float) -> float:
 def _count_cells(
     predicted: IntArray, data: RoutedSample, second: IntArray, known: ErrorRanges
 ) -> tuple[_Cells, int]:
-    """Count answers by cell (`_Cells`), and second answers about items with a readable prediction."""
+    """Return answers counted by cell, and the number of second answers for readable predictions."""
     of = predicted[data.item]
     hit, there, yes = of == data.asked, of >= 0, data.answer > 0.5
     K, rows = int(data.n_options[0]), list[tuple[float, int, int, float, float]]()
@@ -708,7 +711,7 @@ def _check_fit(cells: _Cells, s: float, t: float, A: float) -> None:
 
 
 def _chance(size: int, yes: int, s: float, t: float, tau: float) -> float:
-    """Return the probability of `yes` yes answers from `size` experts, if P(option is true) is `tau`."""
+    """Return the probability that `yes` of `size` experts say yes, if P(option is true) is `tau`."""
     true = s**yes * (1 - s) ** (size - yes)
     false = (1 - t) ** yes * t ** (size - yes)
     return comb(size, yes) * (tau * true + (1 - tau) * false)

@@ -464,7 +464,7 @@ class GateVerdict(Displayable):
     why
         Reason why the verdict is undecided; empty for a pass or fail.
     either_side
-        Whether the verdict is undecided only because the answers are compatible with both sides of the bar.
+        Whether the only reason for an undecided verdict is that the answers fit both sides of the bar.
 
     Examples
     --------
@@ -737,7 +737,7 @@ def _bet(
     level: float,
     errors: ErrorRanges | None,
 ) -> tuple[Gains, Gains, float]:
-    """Return the gains for bets that the value is above the bar, and for bets that it is below.
+    """Return the gains of bets that the value is above the bar, and of bets that it is below the bar.
 
     The third value is the part of the error probability that is used for the ranges of error rates.
     """
@@ -868,7 +868,7 @@ def judge_interval(known: GateVerdict, now: float) -> GateVerdict:
     known
         Verdict with interval and number of answers. If it has a `why`, the result is undecided.
     now
-        Level of the interval, for the forecast of further answers.
+        Confidence level of the interval, used for the forecast of further answers.
 
     Examples
     --------

@@ -371,7 +371,7 @@ def weighted_score(
         return mean - A, math.sqrt(max(model, seen))
 
     def search(inside: float, end: float, side: int) -> float:
-        """Return the last accepted A on the way from `inside` to `end`; side 0 solves M(A) = A."""
+        """Return the last accepted A on the way from `inside` to `end`; for `side` 0, solve M(A) = A."""
 
         def holds(A: float) -> bool:
             gap, se = look(A)
@@ -553,7 +553,8 @@ class _Lattice:
     def _probability(self, edges: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
         """Return an upper bound of the probability of the extreme outcomes in every cell [A1, A2].
 
-        It is P(inner ≤ low) at A1 plus P(inner ≥ high) at A2, summed over the outcomes of `outer`.
+        It is P(inner ≤ low) at A1 plus P(inner ≥ high) at A2, summed over all outcomes of the samples
+        `outer`. `inner` is the number of successes of the largest sample.
         """
         n = self.inner.n
         at_most = np.clip(np.floor(low + _TIE_TOLERANCE), -1, n).astype(np.int64)

@@ -386,9 +386,9 @@ def read_votes(
 def several_answers(
     first: IntArray, second: IntArray, data: RoutedSample, level: float, cluster: IntArray | None
 ) -> FoundDifference:
-    """Compute `difference_interval` for items with several answers, with the interval of `routed_mean`.
+    """Estimate the difference if items have several answers, with the interval of `routed_mean`.
 
-    Each end is at least as far from the estimate as in the interval for models that never differ.
+    Each end of the interval is at least as far from the estimate as for models that never differ.
     """
     data = informed(np.stack([first, second], axis=1), data)
     found = routed_mean(
@@ -728,7 +728,7 @@ def _by_ranges(
 ) -> FoundDifference:
     """Estimate the difference D; its interval is the union of the intervals at all J that the ranges allow.
 
-    If there are gold items of one kind (true or false), half of the error probability is for their ranges.
+    If there are answers about gold items, half of the error probability is used for the ranges.
     """
     has_gold = bool(sum(known.gold_true) + sum(known.gold_false))
     part = 1 - (1 - level) / 2 if has_gold else level

@@ -509,8 +509,8 @@ def resolved_correctness(
     labels, models
         The study's labels, and the predictions of its models.
     on_differences
-        Whether unresolved items with the same prediction of all models count as known (as wrong for all).
-        Comparisons use only differences, which are 0 on these items.
+        Whether unresolved items on which all models predict the same option count as known (as wrong for all
+        models). Comparisons use only differences, which are 0 on these items.
 
     Raises
     ------

@@ -30,8 +30,8 @@ enlarged by σ/√(2R).
 
 **Clusters.** M items of a cluster with the intraclass correlation R count as M/(1 + (M − 1)R) independent
 items. The variance is estimated from the clusters, with about ν = clusters − 1 degrees of freedom. So every
-half-width is multiplied by t_ν/z, and the half-width of 80 % of studies also by √(q_ν/ν), where q_ν is the
-80 % quantile of χ² with ν degrees of freedom (`ClusterDesign`).
+half-width is multiplied by t_ν/z, and the half-width that 80 % of studies do not exceed also by √(q_ν/ν),
+where q_ν is the 80 % quantile of χ² with ν degrees of freedom (`ClusterDesign`).
 """
 
 from __future__ import annotations
@@ -202,6 +202,7 @@ class SamplePlan:
         difference that is detected with the planned power.
     saving
         Number of questions that the reference protocol needs, divided by the number that this protocol needs.
+        The reference is uniform draws for an accuracy, and the sign test for a difference.
     half_width_expected
         Mean half-width of studies with this plan; None for a comparison.
     """
@@ -632,7 +633,7 @@ class RehearsedProtocol:
     ) -> tuple[int, WidthPromise]:
         """Return the number of questions for `half_width`, and the simulated half-widths at this number.
 
-        If `questions` is given, that number is returned, with the simulated half-widths at it.
+        If `questions` is given, the result is that number and the half-widths simulated for it.
         """
         asked = float(questions or self.variance * (z_value(level) / half_width) ** 2)
         for _ in range(_ROUNDS):
@@ -652,7 +653,10 @@ class RehearsedProtocol:
     def rehearse(
         self, population: SimulatedPopulation, accuracy: float, level: float, questions: float
     ) -> WidthPromise:
-        """Simulate studies that give as much information as `questions` do, with at most 2,000 items each."""
+        """Simulate studies that are as informative as `questions` questions.
+
+        A simulated study has at most 2,000 items.
+        """
         each, errors = questions_per_item(self.name, population, accuracy), self.variance / self.free
         items = math.floor(min(_MANY, max(_FEW, questions / errors / each)) + 1e-9)
         z, asked = z_value(level), items * each
@@ -851,7 +855,7 @@ class ClusterDesign:
         return student * math.sqrt(float(chdtri(df, 1 - REACHED)) / df) if how == "reach" else student
 
     def count_independent(self, questions: int) -> int:
-        """Return the number of independent items that count as much as this number of questions, at least 1.
+        """Return how many independent items are as informative as `questions` clustered ones, at least 1.
 
         Raises
         ------
@@ -975,7 +979,10 @@ def plan(
 
 
 def _compare_prices(plans: Sequence[SamplePlan], reference: str, *, by_width: bool) -> tuple[SamplePlan, ...]:
-    """Set `saving`: the reference protocol's questions, or squared half-width, divided by the plan's own."""
+    """Set every plan's `saving`, relative to the plan of protocol `reference`.
+
+    It is the ratio of the reference's questions to the plan's, or of the squared half-widths if `by_width`.
+    """
     (base,) = (plan for plan in plans if plan.protocol == reference)
     return tuple(
         replace(

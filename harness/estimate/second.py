@@ -352,7 +352,11 @@ def _read_second(
 
 
 def _find_reach(c: FloatArray, chance: FloatArray, shares: FloatArray, yes: FloatArray) -> float:
-    """Compute `TwoPhase.reach`, with a harmonic mean over items whose prediction could be asked about."""
+    """Compute `TwoPhase.reach`.
+
+    The probability of a question about the prediction is a harmonic mean over items on which such a question
+    could be drawn.
+    """
     drawn, own = chance > 0, (c * shares).sum(axis=1)
     asked = own[drawn & (own > 0)]
     if not asked.size:
@@ -361,9 +365,9 @@ def _find_reach(c: FloatArray, chance: FloatArray, shares: FloatArray, yes: Floa
 
 
 def _working(c: FloatArray, propensities: FloatArray, valid: BoolArray) -> FloatArray:
-    """Compute the working distribution q, proportional to π^`_POWER`, where π are the propensities.
+    """Compute the working distribution, proportional to the propensities to the power `_POWER`.
 
-    For items with uniformly drawn options, q is from `uniform_working`.
+    For items with uniformly drawn options, it is that of `uniform_working`.
     """
     even, is_even = uniform_working(c, propensities, valid)
     q = np.where(valid, np.maximum(propensities, 1e-12) ** _POWER, 0.0)

@@ -174,7 +174,7 @@ class SideInformation(ABC):
 def add_side_information(
     found: Mapping[str, Estimates], kinds: Sequence[SideInformation], setting: Setting
 ) -> dict[str, Estimates]:
-    """Add to each model's estimates one per kind of side information, or the reason why it is missing.
+    """Add one estimate per kind of side information to each model's estimates, or why it is missing.
 
     Parameters
     ----------
@@ -886,8 +886,8 @@ def estimate_models(
     level, joint
         As in `model_accuracies`.
     failures
-        Dictionary that receives the reason for each model that cannot be estimated. None: the error is raised
-        instead.
+        Dictionary that receives the reason for each model that cannot be estimated. If None, the error is
+        raised instead.
     progress
         Function that wraps the list of models' names, for example to show a progress bar.
     options

@@ -579,7 +579,7 @@ def _outcomes(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, Fl
 
 
 def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
-    """Return squared deviations from stratum means, unbiased for the variance; shape (R,).
+    """Return squared deviations from stratum means, scaled to be unbiased for the variance; shape (R,).
 
     `centred` holds values minus the overall mean. If a stratum has only one item, its value is its deviation.
     """
