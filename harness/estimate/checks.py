@@ -290,9 +290,8 @@ def _one_in_k(
 def asked_options(labels: LabelColumns) -> Check:
     """Test by χ² that every option was asked about equally often, as under uniform routing.
 
-    The test has Σ(K − 1) degrees of freedom.
-
-    It does not detect questions that were chosen by difficulty; `asked_predicted` does.
+    The test has Σ(K − 1) degrees of freedom. It does not detect questions that were chosen by difficulty;
+    `asked_predicted` does.
     """
     name = "asked_options"
     mine, n_options = uniform_single(labels), labels.questions.n_options

@@ -515,7 +515,7 @@ class ErrorRanges:
 
     @property
     def gold(self) -> GoldCounts | None:
-        """Counts of answers about gold items; None if there are none about true options or false options."""
+        """Counts of answers about gold items; None unless both true and false options have answers."""
         (right, missed), (false_yes, true_no) = self.gold_true, self.gold_false
         if not (right + missed and false_yes + true_no):
             return None
@@ -734,10 +734,8 @@ def _merge_rare(seen: Sequence[float], expected: Sequence[float]) -> list[tuple[
 def youden_interval(gold: GoldCounts, level: float) -> tuple[float, float, float]:
     """Return J = sensitivity + specificity − 1 and the ends of its interval.
 
-    The lower end is possibly negative.
-
-    The squared distances of the Clopper–Pearson limits of both rates are added (Newcombe 1998, Stat. Med.
-    17). The rates are independent, because they come from different questions.
+    The lower end is possibly negative. The squared distances of the Clopper–Pearson limits of both rates are
+    added (Newcombe 1998, Stat. Med. 17). The rates are independent, because they come from different questions.
 
     Raises
     ------
