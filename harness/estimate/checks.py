@@ -914,10 +914,7 @@ _Pairs = Sequence[tuple[BoolArray, BoolArray]]
 
 
 def _base_ratio(cells: _Cells, own: BoolArray, rest: BoolArray) -> float:
-    """Return the odds with which models predict the options of one expert's questions, as a ratio.
-
-    The odds are divided by those for the other experts' questions.
-    """
+    """Return the odds that models predict an expert's options, divided by those for other experts' options."""
     share = cells.odds / (1 + cells.odds)
     mine, others = (float(np.average(share[side], weights=cells.n[side])) for side in (own, rest))
     return mine / (1 - mine) / (others / (1 - others))

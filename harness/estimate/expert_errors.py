@@ -735,7 +735,8 @@ def youden_interval(gold: GoldCounts, level: float) -> tuple[float, float, float
     """Return J = sensitivity + specificity − 1 and the ends of its interval.
 
     The lower end is possibly negative. The squared distances of the Clopper–Pearson limits of both rates are
-    added (Newcombe 1998, Stat. Med. 17). The rates are independent, because they come from different questions.
+    added (Newcombe 1998, Stat. Med. 17). The rates are independent, because they come from different
+    questions.
 
     Raises
     ------

@@ -170,7 +170,7 @@ def _second_phase(data: TwoPhase, p: FloatArray) -> tuple[FloatArray, float]:
 
 
 def _score(data: TwoPhase, tilt: float) -> tuple[float, float, float, FloatArray]:
-    """Return four values at a tilt, as defined in the module docstring.
+    """Return four values at a tilt, with the symbols of the module docstring.
 
     They are θ, the mean outcome minus θ, the variance under the model p, and the outcomes minus their mean.
     """
