@@ -914,7 +914,7 @@ _Pairs = Sequence[tuple[BoolArray, BoolArray]]
 
 
 def _base_ratio(cells: _Cells, own: BoolArray, rest: BoolArray) -> float:
-    """Return the odds that models predict an expert's options, divided by those for other experts' options."""
+    """Return the odds that models predict one expert's options, divided by those for other experts'."""
     share = cells.odds / (1 + cells.odds)
     mine, others = (float(np.average(share[side], weights=cells.n[side])) for side in (own, rest))
     return mine / (1 - mine) / (others / (1 - others))
