@@ -307,9 +307,9 @@ def weigh_outcomes(draws: Sequence[DrawnAnswers], share: float) -> FloatArray:
 
 
 def _remaining_share(draw: DrawnAnswers, size: int, share: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return bounds of the share of right predictions on the items that were not drawn before `draw`.
+    """Bound the share of right predictions on the items that were not drawn before `draw`.
 
-    `share` is the share of right predictions on all `size` items.
+    The bounds assume that `share` is the share of right predictions on all `size` items.
     """
     right_at_most = size - draw.remaining - draw.known_wrong
     most = np.clip((size * share - draw.known_right) / draw.remaining, 0, 1)
@@ -332,7 +332,7 @@ def _bet(draw: DrawnAnswers, grid: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _outcomes(draw: DrawnAnswers, m: float) -> FloatArray:
-    """Return the outcome g of every item, shape (n,); 0 for an unreadable prediction, which is wrong."""
+    """Return the outcome g of every item, shape (n,); an unreadable prediction counts as wrong, g = 0."""
     K, others = draw.n_options, np.maximum(draw.n_options - 1, 1)
     constant = m * (K - 1) / (m * K + np.maximum(K - 2, 0) + (K < 2))
     surprise = draw.yes - np.where(draw.own, m, (1 - m) / others)

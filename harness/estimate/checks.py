@@ -288,9 +288,10 @@ def _one_in_k(
 
 
 def asked_options(labels: LabelColumns) -> Check:
-    """Test that every option was asked about equally often, as under uniform routing: χ² with Σ(K − 1) df.
+    """Test by χ² that every option was asked about equally often, as under uniform routing.
 
-    It does not detect questions that were chosen by difficulty; `asked_predicted` does.
+    The test has Σ(K − 1) degrees of freedom. It does not detect questions that were chosen by difficulty;
+    `asked_predicted` does.
     """
     name = "asked_options"
     mine, n_options = uniform_single(labels), labels.questions.n_options
@@ -608,8 +609,9 @@ def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
     1956). The p-value is twice the smaller tail. The lower tail is corrected for clusters; the upper tail
     depends only on the draw.
 
-    The test cannot detect experts who always say yes if every question was asked with certainty (with one
-    model, or if items are asked about until they are resolved): perfect models would give the same answers.
+    If every question was asked with certainty (one model, or items that are asked about until they are
+    resolved), the test cannot detect experts who always say yes, because perfect models would give the same
+    answers.
     """
     name, rows, labels = "yes_rate", votes.usable, votes.labels
     n = rows.size
@@ -649,10 +651,10 @@ def agreement(votes: ModelVotes, alpha: float) -> Check:
     """Test that experts confirm an option more often if more models predict it.
 
     It is a one-sided score test of Σ (yes − mean) (v − mean), where v is the number of models that predict
-    the option asked about. The means are those of all questions with the same K. With one model it fails if
-    predicted options are confirmed significantly less often than other options. With several models that
-    agree beyond chance it also fails if the sum is significantly below `LEAST_SLOPE` times its expected value
-    for independent models with the same agreement.
+    the option asked about. The means are those of all questions with the same K. With one model, the test
+    fails if predicted options are confirmed significantly less often than other options. With several models
+    that agree beyond chance, the test also fails if the sum is significantly below `LEAST_SLOPE` times its
+    expected value for independent models with the same agreement.
     """
     name, rows = "agreement", votes.usable
     if not rows.size:
@@ -686,9 +688,10 @@ def _centre(values: FloatArray, k: IntArray) -> FloatArray:
 
 
 def _implied(votes: ModelVotes, rows: IntArray, v: FloatArray) -> float:
-    """Return the expected Σ yes · v if models were independent with the observed agreement; 0 for one model.
+    """Return the expected value of Σ yes · v for independent models with the observed agreement.
 
-    `v` is the number of models that predict the option asked about, minus its mean.
+    It is 0 if models do not agree beyond chance, as for a single model. `v` is the number of models that
+    predict the option asked about, minus its mean.
     """
     if votes.kappa <= 0:
         return 0.0
@@ -706,10 +709,10 @@ def seen_answers(
 ) -> Check:
     """Test that the model has not seen the experts' answers, for uniformly drawn options.
 
-    A uniform draw uses neither predictions nor truth. So "ŷ is asked about" and "the answer is yes" have
-    probability 1/K each, whatever the models predict. A model that has seen answers predicts confirmed
-    options, which many other models predict too, and avoids refused options, which few predict. Then both
-    events become more frequent where other models share the prediction.
+    Let ŷ be the prediction of the model. A uniform draw uses neither predictions nor truth. So the events "ŷ
+    is asked about" and "the answer is yes" have probability 1/K each, whatever the models predict. A model
+    that has seen answers predicts confirmed options, which many other models predict too, and avoids refused
+    options, which few predict. Then both events become more frequent where other models share the prediction.
 
     The test is a one-sided z-test of Σ g (1{asked = ŷ} + 1{yes} − 2/K). g is centred: it is the number of
     other models that predict ŷ, minus the number of other models that predict the option most frequent among
@@ -805,10 +808,10 @@ def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
     the propensity, the third that contains the share of models that predict the option, and whether the
     question is the first about its item. The test of an expert is exact, given the number of yes answers of
     all experts (`odds_p_value`). It tolerates odds of yes that differ by a factor of up to `TOLERATED`, or
-    `TOLERATED_ALIKE` among experts asked about the same option. If models predict an option more often than
-    others, it is probably true more often, so odds that differ by `TOLERATED` times as much as those of the
-    predictions are tolerated too. The test is corrected for clusters. The smallest p-value is multiplied by
-    the number of tests (Bonferroni).
+    `TOLERATED_ALIKE` among experts asked about the same option. An option that models predict more often than
+    other options is probably true more often. So the factor tolerated in that direction is multiplied by the
+    ratio of the odds with which models predict the options. The test is corrected for clusters. The smallest
+    p-value is multiplied by the number of tests (Bonferroni).
     """
     labels = votes.labels
     rows = np.flatnonzero(labels.kind != ABSTAINED)
@@ -833,7 +836,7 @@ def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
 
 
 def _name_experts(labels: LabelColumns, rows: IntArray) -> tuple[list[str], IntArray]:
-    """Return the names of experts who answered, and the position in that list of each answer's expert.
+    """Return the names of the experts who answered, and for each answer the index of its expert's name.
 
     Answers without a named expert are grouped by option, as if each option had an expert.
     """
@@ -911,14 +914,14 @@ _Pairs = Sequence[tuple[BoolArray, BoolArray]]
 
 
 def _base_ratio(cells: _Cells, own: BoolArray, rest: BoolArray) -> float:
-    """Return the ratio of the odds with which models predict the options of an expert and of the others."""
+    """Return the odds that models predict one expert's options, divided by those for other experts'."""
     share = cells.odds / (1 + cells.odds)
     mine, others = (float(np.average(share[side], weights=cells.n[side])) for side in (own, rest))
     return mine / (1 - mine) / (others / (1 - others))
 
 
 def _has_clusters(cells: _Cells, pairs: _Pairs) -> bool:
-    """Whether the answers of the expert, and those of the others, come from enough clusters for a test."""
+    """Whether an expert's answers, and also the other experts' answers, have enough clusters for a test."""
     if cells.cluster is None:
         return True
     sides = (np.logical_or.reduce(side)[cells.cell] for side in zip(*pairs, strict=True))
@@ -928,8 +931,8 @@ def _has_clusters(cells: _Cells, pairs: _Pairs) -> bool:
 def _deflate(p: float, cells: _Cells, pairs: _Pairs, alpha: float) -> float:
     """Return the p-value of one expert, corrected for clusters.
 
-    An answer contributes its difference from the share of yes on its side, with opposite signs on the two
-    sides.
+    The two sides of a pair are the expert's answers and the other experts' answers. An answer contributes its
+    difference from the share of yes on its side, with opposite signs on the two sides.
     """
     if cells.cluster is None:
         return p
@@ -949,7 +952,8 @@ def odds_p_value(table: IntArray, tolerated: float, expected: Sequence[float] = 
     Given the total number of yes answers in a stratum, the first group's number has Fisher's noncentral
     hypergeometric distribution. The distribution of its sum over strata is the convolution. The p-value is
     twice the smaller of the lower tail at the odds ratio 1/`tolerated` and the upper tail at `tolerated`. An
-    expected odds ratio moves one of these limits away from 1, by its factor.
+    expected odds ratio above 1 multiplies the upper limit `tolerated`; one below 1 multiplies the lower
+    limit.
 
     Parameters
     ----------
@@ -959,7 +963,7 @@ def odds_p_value(table: IntArray, tolerated: float, expected: Sequence[float] = 
         Odds ratio, at least 1. If it is 1, the p-value for a single stratum is twice a tail of Fisher's exact
         test.
     expected
-        Odds ratio expected in every stratum, above 0; empty for 1.
+        Odds ratio expected in every stratum, above 0; if empty, 1 is expected in all strata.
 
     Examples
     --------
@@ -1036,9 +1040,9 @@ def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
     """Test that experts err equally often about options that the model predicts and about other options.
 
     The two-sided p-value of Fisher's exact test is computed for questions about true options and for
-    questions about false options, and corrected for clusters. The result is twice the smaller one. If experts
-    err unequally, the correction by gold items is biased: by 7 points if they confirm a quarter of the
-    model's wrong options.
+    questions about false options, and corrected for clusters. The result is twice the smaller of these two
+    p-values. If experts err unequally, the correction by gold items is biased: by 7 points if they confirm a
+    quarter of the model's wrong options.
 
     Parameters
     ----------
@@ -1280,7 +1284,7 @@ def hausman(tallies: Tallies, alpha: float) -> Check:
 
 
 def small_strata(tallies: Tallies) -> Check:
-    """Check that every stratum has at least 30 labelled items, as a combined interval needs."""
+    """Check that every stratum has the 30 labelled items that an interval over strata needs."""
     least = LEAST_IN_STRATUM
     small = [t for t in tallies.strata if t.n_labelled < least]
     smallest = min((t.n_labelled for t in tallies.strata), default=0)

@@ -183,7 +183,7 @@ def ratio_part(metric: str, share: Part, hit: Part, miss: Part, *, together: boo
         return alpha * share.value * hit.value - beta * (1 - share.value) * miss.value - gamma * share.value
 
     def reach(ratio: float, side: int) -> float:
-        """Return the distance from the estimate of D(r) to the lower (side −1) or upper (side 1) end."""
+        """Return how far the lower end (`side` −1) or upper end (1) of D(r) is from its estimate."""
         alpha, beta, gamma = ratio_weights(metric, ratio)
         slope = alpha * hit.value + beta * miss.value - gamma
         distances = (
@@ -446,7 +446,7 @@ class ClassEvidence:
         return resolved_accuracy(correct, level=self.level, cluster=cluster, weight=weight)
 
     def expect_yes(self, option: int, share: float) -> float:
-        """Return the expected number of yes answers about a class that makes up this share of the items.
+        """Return the expected number of yes answers about a class with the given share of the items.
 
         The number depends on how many answers there are, not on how many are yes: if results with few yes
         answers were withheld, the results shown would be overestimates on average. If questions followed
@@ -688,9 +688,10 @@ def _commonest(costs: list[float]) -> float:
 
 
 def _group(more: FloatArray) -> Iterator[tuple[float, IntArray]]:
-    """Yield every additional cost w ≠ 0, with the option that adds it in each row of `more` (−1: none).
+    """Yield every additional cost w ≠ 0 with an array: the option that adds w in each row of `more`.
 
-    If several options of a row add the same w, this w is yielded several times.
+    The array contains −1 for rows in which no option adds w. If several options of a row add the same w, this
+    w is yielded several times.
     """
     for weight in np.unique(more[more != 0]):
         has = more == weight
@@ -780,7 +781,7 @@ def _all_alike(evidence: ClassEvidence, cost: float, costs: CostTable, signs: Se
 
 
 def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[Entry]:
-    """Return one term per base cost except the smallest: the share of items that have it."""
+    """Return one term for every base cost except the smallest: the share of items with that base cost."""
     found = list[Entry]()
     values = np.unique(form.base)
     for value in values[1:]:
@@ -1164,7 +1165,7 @@ class ClassComparison(Displayable):
     undefined
         Name of a withheld result → reason.
     left_out
-        Remarks on models that were left out because they have no answers yet, and on judges.
+        Remarks on judges, and on models that were left out because they have no answers yet.
 
     Examples
     --------

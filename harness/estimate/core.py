@@ -291,7 +291,7 @@ def find_root(
 
 
 def find_edge(holds: Callable[[float], bool], inside: float, end: float) -> float:
-    """Find the point, going from `inside` towards `end`, up to which a condition holds."""
+    """Return the last point at which a condition holds on the way from `inside` to `end`."""
     if holds(end):
         return end
     for _ in range(_BISECTIONS):
@@ -308,7 +308,7 @@ FEWEST_EFFECTIVE = 4.0
 def count_effective(weight: FloatArray) -> float:
     """Return the effective number of units (Σw)²/Σw².
 
-    A mean of as many equally weighted units has the same precision.
+    A mean over this number of equally weighted units has the same precision.
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ def effective_clusters(cluster: IntArray) -> float:
 def check_clusters(cluster: IntArray) -> None:
     """Refuse fewer than `FEWEST_EFFECTIVE` effective clusters.
 
-    Any number of items is allowed if each belongs to a different cluster.
+    If every item has its own cluster, any number of items is allowed.
 
     Parameters
     ----------
@@ -357,7 +357,8 @@ def check_clusters(cluster: IntArray) -> None:
     Raises
     ------
     NotIdentified
-        If there are fewer; the message gives the number of clusters and the largest cluster's share.
+        If there are fewer effective clusters; the message gives the number of clusters and the largest
+        cluster's share.
 
     Examples
     --------
@@ -460,7 +461,9 @@ def jeffreys(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
 
 
 def clopper_pearson(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Return all q that neither exact one-sided binomial test rejects at (1 − level)/2; coverage ≥ level.
+    """Return the ends of the Clopper–Pearson interval for S successes in n trials; coverage ≥ level.
+
+    It contains every probability q that neither exact one-sided binomial test rejects at (1 − level)/2.
 
     Raises
     ------
@@ -517,7 +520,10 @@ def blaker(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
 
 
 def _lower_end(S: int, n: int, start: float, alpha: float) -> float:
-    """Return the smallest q ≥ `start` with γ(q) > alpha; `start` is Clopper and Pearson's lower end."""
+    """Return the smallest q ≥ `start` with γ(q) > alpha.
+
+    γ is the acceptability (see the module docstring); `start` is the lower end of Clopper & Pearson.
+    """
     if S == 0:
         return 0.0
 
@@ -577,7 +583,7 @@ def mover_sum(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """Share of successes among `of` trials, with the Clopper–Pearson interval of their probability.
+    """Share of successes in independent trials, with the Clopper–Pearson interval of their probability.
 
     Examples
     --------
@@ -594,7 +600,7 @@ class Rate:
 
     @classmethod
     def of_outcomes(cls, outcomes: Sequence[bool], level: float = 0.95) -> Self:
-        """Make the rate of outcomes, which are true for a success.
+        """Make the rate from a sequence of outcomes, each of which is True for a success.
 
         Raises
         ------
@@ -659,7 +665,7 @@ def chi2_tail(statistic: float, df: int) -> float:
 
 
 def z_of_sum(observed: float, expected: float, variance: float) -> float:
-    """Return (observed − expected)/√variance. If the variance is 0: 0 for equal numbers, otherwise ±inf."""
+    """Return (observed − expected)/√variance. For variance 0, return 0 if both are equal, else ±inf."""
     if variance > 0:
         return (observed - expected) / math.sqrt(variance)
     return 0.0 if observed == expected else math.copysign(math.inf, observed - expected)
@@ -786,12 +792,15 @@ def range_tail(q: float, models: int, df: float = math.inf) -> float:
 
 
 def range_quantile(level: float, models: int, df: float = math.inf) -> float:
-    """Return the q that the (studentised) range of M normals exceeds with probability 1 − level."""
+    """Return the value that the range of `models` standard normals exceeds with probability 1 − level.
+
+    If `df` is finite, the range is studentised with `df` degrees of freedom.
+    """
     return find_root(lambda q: range_tail(q, models, df) - (1 - level), 0.0, _LARGEST)
 
 
 def _tail(q: FloatArray, models: int) -> FloatArray:
-    """Return P(range ≥ q) for M independent standard normals.
+    """Return P(range ≥ q) for the range of M = `models` independent standard normal variables.
 
     It is M ∫ φ(z) [1 − (1 − Φ(−q − z)/Φ(−z))^(M−1)] Φ(−z)^(M−1) dz.
     """

@@ -105,7 +105,7 @@ def _check_answer(answer: Answer) -> None:
 
 
 def make_design(questions: Iterable[Question]) -> LabelDesign:
-    """Make the design of questions: the statements of their protocols, and the items asked about.
+    """Make the labels' design: the statements of the questions' protocols, and the items asked about.
 
     Questions of an unregistered protocol have no statement, so their labels are treated as a plain list.
     """

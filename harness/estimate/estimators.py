@@ -262,7 +262,10 @@ def maximum_likelihood(components: tuple[BinomialSample, ...]) -> float:
 
 
 def _newton(parts: tuple[BinomialSample, ...]) -> float:
-    """Return the root of f(A) = N by Newton's method from the left; it cannot overshoot, as f is convex."""
+    """Solve f(A) = N of the module docstring by Newton's method from the left.
+
+    The method cannot overshoot, because f is convex.
+    """
     N = sum(p.n for p in parts)
     S_o = next((p.S for p in parts if p.K == 2), 0)
     if S_o == 0 and sum(p.S / success_probability(p.K, 0.0) for p in parts if p.K > 2) <= N:
@@ -359,7 +362,7 @@ def complementary_point(
 def ivw_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
     """Return A_IVW with the weight of Eq. 7.
 
-    If a sample does not vary, variances are taken at A_ML instead, unless `published`.
+    If a sample does not vary and `published` is false, the weight uses the variances at A_ML instead.
     """
     check_positive("n_o", hits.n, "inverse-variance weighting")
     groups = pool_samples(misses)

@@ -153,7 +153,10 @@ def _see_items(option: IntArray, data: RoutedSample) -> tuple[IntArray, BoolArra
 def _part_draws(
     K: IntArray, readable: BoolArray, own: BoolArray, yes: BoolArray, items: IntArray, labels: LabelColumns
 ) -> list[DrawnAnswers]:
-    """Split the items at positions `items` by draw; the other arrays are from `_see_items`."""
+    """Collect the answers about the items at positions `items`, separately for each draw.
+
+    The other arrays are results of `_see_items`.
+    """
     if labels.pool is None:
         raise NotIdentified(
             "the items were drawn with equal probabilities, but this estimate is for unequal ones"
@@ -526,7 +529,7 @@ class Evaluation:
         )
 
     def worst_case(self, part: LabelColumns, notes: tuple[Note, ...]) -> Estimate | None:
-        """Make an estimate whose interval covers all possible missing answers; None if none is missing."""
+        """Make an estimate whose interval allows for any missing answers; None if no answer is missing."""
 
         def make(labels: LabelColumns) -> Estimate:
             return self.make_estimate(labels, tilted=False)
@@ -707,7 +710,7 @@ def growing_accuracy(
 
 @lru_cache(maxsize=1)
 def _leave_open(labels: LabelColumns) -> LabelColumns:
-    """Return the labels, with only answered and passed-over questions counted as drawn."""
+    """Return the labels with a design in which only answered and passed-over questions were drawn."""
     return replace(labels, drawn=labels.questions, asked=mark(labels.item, labels.index.size))
 
 
@@ -825,9 +828,9 @@ def accuracies(
 
 
 def main_estimator(labels: LabelColumns) -> str:
-    """Return the name of the estimate for the labels' protocol.
+    """Return the name of the estimate that the labels' protocol determines, for example ``"ml"``.
 
-    The name is ``"accuracy"`` if the protocol does not identify the accuracy of one model.
+    If the protocol does not identify the accuracy of one model, the name is ``"accuracy"``.
     """
     if labels.is_even:
         return "ml"

@@ -12,9 +12,9 @@ questions to answer.
 An expert's questions are presented in an order that was drawn before any answer (`Question.place`). So the
 first questions are a random part, whatever the expert does later. The estimate uses the same share of every
 expert's queue, from its start to the place that the slowest expert has reached. Items added to a study later
-have separate queues, because they are asked about last. An open question within that share was passed over.
-It is missing data and counts as if its expert had been unsure. If the order is unknown, every open question
-of an expert who has answered any question counts as passed over.
+have separate queues, because they are asked about last. If a question within that share is still open, its
+expert has passed it over. It is missing data and counts as if the expert had been unsure. If the order is
+unknown, every open question of an expert who has answered any question counts as passed over.
 
 **Unequal answering rates** (`find_unequal`). Experts may leave more questions about some options unanswered
 than about others. If options are drawn uniformly and the answering rate r_k of an option does not depend on
@@ -78,12 +78,12 @@ PARTIAL_KINDS = (NoteKind.PARTIAL, NoteKind.PARTIAL_WITH_ADDED)
 
 
 def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns, tuple[Note, ...]]:
-    """Select the labels in that share of the queues which all experts have reached; return labels and notes.
+    """Select the labels in the share of the queues that every expert has reached; return labels and notes.
 
     The share is the same for every expert, and is counted from the start of the expert's queue.
 
-    Passed-over questions in that share are added as abstentions (`LabelColumns.passed`). The subset only
-    grows as answers arrive, so verdicts at several times use growing data.
+    Passed-over questions in that share are added as abstentions (`LabelColumns.passed`). Further answers only
+    add labels to the subset, so a later verdict uses all labels of the earlier verdicts.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def _common_share(queues: Queues) -> float:
 
 
 def _round_share(share: float, queues: Queues, drawn: QuestionColumns) -> IntArray:
-    """Return how many questions are in the share `share` of every queue; shape of `queues.asked`.
+    """Return the number of questions in the first `share` of every queue, as an array like `queues.asked`.
 
     Numbers are rounded up or down at random, so that rounding does not favour experts with few questions.
     The direction depends on the expert's name only.
@@ -464,7 +464,7 @@ class Evidence:
         tilted
             Whether propensities are corrected for unequal answering rates (`find_unequal`).
         few_clusters
-            Whether fewer clusters than an interval needs are accepted.
+            Whether to accept fewer clusters than an interval needs.
 
         Raises
         ------
@@ -526,7 +526,7 @@ class Evidence:
 def estimate_by_design(
     predictions: PredictionColumns, labels: LabelColumns, *, level: float, gold: GoldCounts | None
 ) -> Estimate:
-    """Estimate an accuracy by the method for the labels' design: from resolved items, or from propensities.
+    """Estimate an accuracy from resolved items or from propensities, as the labels' design requires.
 
     Parameters
     ----------
@@ -714,7 +714,10 @@ class HiddenRange:
         )
 
     def allow_for(self, estimate: Estimate) -> Estimate | None:
-        """Return the estimate with the interval of `widen`; None if that is over `WIDEST` times as wide."""
+        """Return the estimate with the interval of `widen`.
+
+        Return None if that interval is more than `WIDEST` times as wide as the estimate's own.
+        """
         wide = self.widen(estimate)
         if wide.high - wide.low > WIDEST * (estimate.high - estimate.low):
             return None
@@ -736,7 +739,7 @@ def _mark_worst(steps: tuple[str, ...]) -> tuple[str, ...]:
 def find_hidden(
     estimate: Estimate, make: Estimator, predictions: PredictionColumns, labels: LabelColumns
 ) -> HiddenRange | None:
-    """Compute the range of the estimate over all missing answers; None if no answer is missing.
+    """Compute the range of the estimate over all possible missing answers; None if none is missing.
 
     Parameters
     ----------
@@ -744,7 +747,7 @@ def find_hidden(
         Computes the estimate from labels. Not called for sequential protocols, where an unresolved item
         counts as wrong for the worst case and as right for the best.
     labels
-        Labels of the estimate; passed-over questions are abstentions (`collected_part`).
+        Labels of the estimate, in which passed-over questions are abstentions (see `collected_part`).
 
     Raises
     ------

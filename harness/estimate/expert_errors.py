@@ -238,9 +238,10 @@ def corrected_accuracy(
 def _corrected(
     c: FloatArray, data: RoutedSample, share: FloatArray, s: float, t: float
 ) -> tuple[float, FloatArray, tuple[float, float]]:
-    """Return the mean of g̃ with weights `share`, the array g̃, and the derivatives of the mean in s and t.
+    """Return the mean of g̃ weighted by `share`, the array g̃, and the pair of the mean's derivatives.
 
-    g̃ are the outcomes of equation (G) with answers that are corrected for experts' errors.
+    g̃ contains the outcomes of equation (G) with answers that are corrected for experts' errors. The
+    derivatives are those with respect to the sensitivity s and the specificity t.
     """
     b = corrected_answers(data.answer, s, t)
     weight = question_weights(c, data)
@@ -299,8 +300,8 @@ def gold_accuracy(
     The likelihood depends on A and on the experts' rates s and t. The counts are independent binomials
     (`_YesCounts`). At every A of a grid, s and t are fitted by EM. The interval contains every A whose
     efficient score is at most t_q standard errors from 0, where t_q is a quantile of Student's t. Unlike a
-    normal interval around the estimate, it keeps its level near 0 and 1, and if yes answers are rare.
-    Unreadable predictions count as wrong (`scale_by_share`).
+    normal interval around the estimate, it keeps its coverage if A is near 0 or 1, or if yes answers are
+    rare. Unreadable predictions count as wrong (`scale_by_share`).
 
     Parameters
     ----------
@@ -384,7 +385,10 @@ def independent_share(
 def _invert(
     counts: _YesCounts, gold: GoldCounts, level: float, items: int
 ) -> tuple[FloatArray, FloatArray, int, IntArray]:
-    """Return s and t at every A of the grid, and the grid positions of the estimate and of all accepted A."""
+    """Return the fitted rates s and t at every A of the grid, and positions on the grid.
+
+    The positions are that of the estimate of A, and those of all A that the interval contains.
+    """
     s, t = _fit_rates(counts, gold)
     score, information = _efficient_score(counts, s, t)
     fewest = min(gold.n_true, gold.n_false, items)
@@ -481,7 +485,7 @@ class ErrorRanges:
     Attributes
     ----------
     sensitivity, specificity
-        Smallest and largest possible value, within [½, 1].
+        Smallest and largest possible value of the rate, within [½, 1].
     gold_true, gold_false
         Pairs of the number of yes answers and the number of no answers about gold items: `gold_true` for
         questions about true options, `gold_false` for questions about false options.
@@ -511,7 +515,7 @@ class ErrorRanges:
 
     @property
     def gold(self) -> GoldCounts | None:
-        """Counts of answers about gold; None unless there are answers about both true and false options."""
+        """Counts of answers about gold items; None unless both true and false options have answers."""
         (right, missed), (false_yes, true_no) = self.gold_true, self.gold_false
         if not (right + missed and false_yes + true_no):
             return None
@@ -534,8 +538,8 @@ class _Cells:
     def split(self, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return P(answers, option true) and P(answers, option false), shape (grid, cells).
 
-        Each is the probability of one cell's answers in a fixed order, at one accuracy A of the grid. `s` and
-        `t` contain one sensitivity and one specificity per A.
+        Each entry is the probability of one cell's answers in a fixed order, at one accuracy A of the grid.
+        `s` and `t` contain one sensitivity and one specificity per A.
         """
         tau = self.base + _GRID[:, None] * self.slope
         s, t = s[:, None], t[:, None]
@@ -568,7 +572,7 @@ def bounded_accuracy(
     second
         Second expert's answer to each question of `data`: 1 yes, 0 no, −1 none.
     known
-        Ranges of the error rates, and answers about gold.
+        Ranges of the error rates, and answers about gold items.
     cluster
         Shape (N,): cluster number of each item, see `gold_accuracy`.
 
@@ -622,7 +626,7 @@ def _mixed_quantile(level: float) -> float:
 def _count_cells(
     predicted: IntArray, data: RoutedSample, second: IntArray, known: ErrorRanges
 ) -> tuple[_Cells, int]:
-    """Count answers by cell (`_Cells`), and second answers about items with a readable prediction."""
+    """Return answers counted by cell, and the number of second answers for readable predictions."""
     of = predicted[data.item]
     hit, there, yes = of == data.asked, of >= 0, data.answer > 0.5
     K, rows = int(data.n_options[0]), list[tuple[float, int, int, float, float]]()
@@ -671,9 +675,9 @@ def _ratio(weight: FloatArray, successes: FloatArray, failures: FloatArray, kept
 
 
 def _check_exchangeable(data: RoutedSample, second: IntArray) -> None:
-    """Refuse second answers if first and second experts say yes unequally often where they disagree.
+    """Raise an error if, where first and second experts disagree, one side says yes more often.
 
-    The test is a sign test at the level `_DOUBT`.
+    The difference must be significant in a sign test at level `_DOUBT`.
     """
     first = data.answer > 0.5
     more, fewer = int((first & (second == 0)).sum()), int((~first & (second == 1)).sum())
@@ -707,7 +711,7 @@ def _check_fit(cells: _Cells, s: float, t: float, A: float) -> None:
 
 
 def _chance(size: int, yes: int, s: float, t: float, tau: float) -> float:
-    """Return the probability of `yes` yes answers from `size` experts, if P(option is true) is `tau`."""
+    """Return the probability that `yes` of `size` experts say yes, if P(option is true) is `tau`."""
     true = s**yes * (1 - s) ** (size - yes)
     false = (1 - t) ** yes * t ** (size - yes)
     return comb(size, yes) * (tau * true + (1 - tau) * false)
@@ -728,10 +732,11 @@ def _merge_rare(seen: Sequence[float], expected: Sequence[float]) -> list[tuple[
 
 
 def youden_interval(gold: GoldCounts, level: float) -> tuple[float, float, float]:
-    """Return J = s + t − 1 and the ends of its interval; the lower end may be negative.
+    """Return J = sensitivity + specificity − 1 and the ends of its interval.
 
-    The squared distances of the Clopper–Pearson limits of both rates are added (Newcombe 1998, Stat. Med.
-    17). The rates are independent, because they come from different questions.
+    The lower end is possibly negative. The squared distances of the Clopper–Pearson limits of both rates are
+    added (Newcombe 1998, Stat. Med. 17). The rates are independent, because they come from different
+    questions.
 
     Raises
     ------
@@ -748,17 +753,19 @@ def youden_interval(gold: GoldCounts, level: float) -> tuple[float, float, float
 def rate_ranges(
     known: ErrorRanges, level: float, *, any_time: bool = False
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return jointly valid ranges of s and t at `level`: prior ranges, narrowed by answers about gold items.
+    """Return ranges of sensitivity and specificity that hold jointly with probability `level`.
+
+    They are the prior ranges, narrowed by answers about gold items.
 
     Parameters
     ----------
     any_time
-        Whether the ranges must be valid after every answer about gold (`likelihood_sequence`).
+        Whether the ranges must be valid after every answer about a gold item (`likelihood_sequence`).
 
     Raises
     ------
     NotIdentified
-        If answers about gold contradict a prior range.
+        If answers about gold items contradict a prior range.
     """
     kinds = ((known.sensitivity, known.gold_true), (known.specificity, known.gold_false[::-1]))
     asked = sum(sum(gold) > 0 for _, gold in kinds)

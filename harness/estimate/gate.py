@@ -398,7 +398,11 @@ def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:
 def _see_sides(
     model: PredictionColumns, labels: LabelColumns
 ) -> tuple[Sequence[DrawnAnswers], Sequence[DrawnAnswers], Sequence[DrawnAnswers]]:
-    """Return the draws three times: unknown answers count against the model, in its favour, or not at all."""
+    """Return the draws in three versions, which differ in how unknown answers count.
+
+    They count against the model in the first version, in its favour in the second, and not at all in the
+    third.
+    """
     if labels.is_resolved:
         items, low, high = resolved_ends(labels, [model])
         known = low == high
@@ -460,7 +464,7 @@ class GateVerdict(Displayable):
     why
         Reason why the verdict is undecided; empty for a pass or fail.
     either_side
-        Whether the verdict is undecided only because the answers are compatible with both sides of the bar.
+        Whether the only reason for an undecided verdict is that the answers fit both sides of the bar.
 
     Examples
     --------
@@ -602,7 +606,7 @@ def gate_accuracy(
     level
         Confidence level of the verdict, in (0, 1).
     errors
-        What is known of experts' errors; None assumes that there are none. The verdict is valid for all
+        Ranges of experts' error rates; None assumes that experts never err. The verdict is valid for all
         sensitivities and specificities in the ranges (`rate_ranges`). If the ranges are computed from gold
         items, two fifths of the error probability 1 − level are used for the ranges.
     checks
@@ -733,7 +737,7 @@ def _bet(
     level: float,
     errors: ErrorRanges | None,
 ) -> tuple[Gains, Gains, float]:
-    """Return the gains for bets that the value is above the bar, and for bets that it is below.
+    """Return the gains of bets that the value is above the bar, and of bets that it is below the bar.
 
     The third value is the part of the error probability that is used for the ranges of error rates.
     """
@@ -827,8 +831,8 @@ def gate_at_look(
     level
         Joint confidence level of all L analyses, in (0, 1).
     errors
-        What is known of experts' errors: the accuracy or difference is corrected for them. None assumes that
-        there are none.
+        Ranges of experts' error rates, for which the accuracy or difference is corrected. None assumes that
+        experts never err.
 
     Examples
     --------
@@ -864,7 +868,7 @@ def judge_interval(known: GateVerdict, now: float) -> GateVerdict:
     known
         Verdict with interval and number of answers. If it has a `why`, the result is undecided.
     now
-        Level of the interval, for the forecast of further answers.
+        Confidence level of the interval, used for the forecast of further answers.
 
     Examples
     --------

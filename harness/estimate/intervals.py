@@ -295,7 +295,10 @@ class DrawnStrata:
     share: float
 
     def take(self, rows: AnyIntArray) -> DrawnStrata:
-        """Return the strata of the items at `rows`; the number of items per stratum counts as random."""
+        """Select the strata of the items at `rows`.
+
+        The number of selected items per stratum is treated as random.
+        """
         share = self.share * len(rows) / max(1, len(self.number))
         return DrawnStrata(number=self.number[rows], share=share)
 
@@ -368,7 +371,7 @@ def weighted_score(
         return mean - A, math.sqrt(max(model, seen))
 
     def search(inside: float, end: float, side: int) -> float:
-        """Return the last accepted A on the way from `inside` to `end`; side 0 solves M(A) = A."""
+        """Return the last accepted A on the way from `inside` to `end`; for `side` 0, solve M(A) = A."""
 
         def holds(A: float) -> bool:
             gap, se = look(A)
@@ -550,7 +553,8 @@ class _Lattice:
     def _probability(self, edges: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
         """Return an upper bound of the probability of the extreme outcomes in every cell [A1, A2].
 
-        It is P(inner ≤ low) at A1 plus P(inner ≥ high) at A2, summed over the outcomes of `outer`.
+        It is P(inner ≤ low) at A1 plus P(inner ≥ high) at A2, summed over all outcomes of the samples
+        `outer`. `inner` is the number of successes of the largest sample.
         """
         n = self.inner.n
         at_most = np.clip(np.floor(low + _TIE_TOLERANCE), -1, n).astype(np.int64)
@@ -593,7 +597,7 @@ def _tails_one_by_one(
 
 
 def _pmf(c: BinomialSample, A: FloatArray) -> FloatArray:
-    """Return the binomial probabilities of 0..n at every A, shape (A's, n + 1)."""
+    """Return the binomial probabilities of 0..n at every A; one row per A, n + 1 columns."""
     s = np.arange(c.n + 1.0)
     log_choose = gammaln(c.n + 1) - gammaln(s + 1) - gammaln(c.n - s + 1)
     log_q = np.log(_q(c, A))[:, None]

@@ -503,7 +503,7 @@ def explain_hidden(
 def _doubted(
     found: ModelComparison, notes: tuple[Note, ...], doubt: Callable[[Comparison], str]
 ) -> ModelComparison:
-    """Add `notes` to every pair, and the reason from `doubt` why the pair's interval may not hold."""
+    """Add `notes` to every pair, and the reason why its interval may not hold, which `doubt` returns."""
     pairs = []
     for pair in found.pairs:
         why = "; ".join(filter(None, [pair.why, doubt(pair)]))

@@ -386,9 +386,9 @@ def read_votes(
 def several_answers(
     first: IntArray, second: IntArray, data: RoutedSample, level: float, cluster: IntArray | None
 ) -> FoundDifference:
-    """Compute `difference_interval` for items with several answers, with the interval of `routed_mean`.
+    """Estimate the difference if items have several answers, with the interval of `routed_mean`.
 
-    Each end is at least as far from the estimate as in the interval for models that never differ.
+    Each end of the interval is at least as far from the estimate as for models that never differ.
     """
     data = informed(np.stack([first, second], axis=1), data)
     found = routed_mean(
@@ -433,7 +433,7 @@ def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> 
 def _resolved(c: FloatArray, side: FloatArray, yes: FloatArray) -> FloatArray:
     """Return the difference of the two models' correctness on items where one answer determines it.
 
-    These are items with K = 2, and items with one readable prediction that was asked about.
+    These are items with K = 2, and items on which only one prediction is readable and was asked about.
     """
     other = -side * (np.abs(c).sum(axis=1) == 2)
     alone = np.where(side == 0, c.sum(axis=1), 0.0)
@@ -707,7 +707,10 @@ def _has_even_draws(first: IntArray, second: IntArray, data: RoutedSample) -> bo
 def _by_ratio(
     first: IntArray, second: IntArray, data: RoutedSample, gold: GoldCounts, level: float
 ) -> FoundDifference:
-    """Estimate the difference D as the ratio of J D to J, from an interval for J D and one for J."""
+    """Estimate the difference D of the accuracies as the ratio of J D to J.
+
+    Its interval combines an interval of J D and one of J = sensitivity + specificity − 1.
+    """
     value, raw, p_value = difference_interval(first, second, data, level)
     J, least, most = youden_interval(gold, level)
     centre, away = value - _GRID * J, np.abs(_GRID)
@@ -725,7 +728,7 @@ def _by_ranges(
 ) -> FoundDifference:
     """Estimate the difference D; its interval is the union of the intervals at all J that the ranges allow.
 
-    If there are gold items of one kind (true or false), half of the error probability is for their ranges.
+    If there are answers about gold items, half of the error probability is used for the ranges.
     """
     has_gold = bool(sum(known.gold_true) + sum(known.gold_false))
     part = 1 - (1 - level) / 2 if has_gold else level

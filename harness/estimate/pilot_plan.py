@@ -2,9 +2,9 @@
 
 Each row of a plan uses the variance of the estimate that it names (`side_variances`): the estimate without
 side information, or with votes of other models, a judge or a pool of items. Without side information, the
-number is as uncertain as the accuracy. With it, the number is also uncertain because the value of votes or of
-a judge was estimated from the pilot's answers. If the pilot has too few answers, the row gives the reason
-instead of a number.
+number is as uncertain as the accuracy. With side information, the number is also uncertain because the value
+of votes or of a judge was estimated from the pilot's answers. If the pilot has too few answers, the row gives
+the reason instead of a number.
 
 **Variance per item of a planned study.** Outcomes vary with the planned draw of options and with the unknown
 truth. The interval of `oversight.harness.estimate.tilting` uses outcomes g, whose variance depends on the
@@ -173,7 +173,7 @@ class PilotStudy:
     protocol
         Protocol of the planned study.
     epsilon
-        Share ε of targeted propensities that is spread uniformly over the options, for several models.
+        With several models, the share ε of targeted propensities that is spread uniformly over the options.
     n_options
         Shape (N,): number of options of every item; None if it is known only from labels.
     """
@@ -592,7 +592,7 @@ def _between_strata(pilot: PilotAnswers, best: FloatArray) -> float:
 
 
 def _project(values: FloatArray, guess: FloatArray | None) -> tuple[float, float]:
-    """Return the variance of the values that is explained linearly by `guess`, and its upward bias."""
+    """Return the part of the values' variance that is linear in `guess`, and the upward bias of this part."""
     if guess is None or not float(np.ptp(guess)) > 0:
         return 0.0, 0.0
     product, spread = (values - values.mean()) * (guess - guess.mean()), float(guess.var())
@@ -648,8 +648,8 @@ def half_of(variance: ItemVariance, items: float, mean: float, level: float) -> 
     """Return half the width of the planned interval for an estimate `mean` from n = `items` items.
 
     The ends of the interval are the m in [0, 1] with (m − `mean`)² = t² v(m)/n, where v(m) is the variance at
-    m and t is Student's quantile. If `variance` is known only at the estimate (binomial shares without side
-    information, comparisons), the result is z √(v/n).
+    m and t is Student's quantile. For binomial shares without side information and for comparisons,
+    `variance` is known only at the estimate; the result is then z √(v/n).
     """
     if variance.means is None:
         return z_value(level) * math.sqrt(variance.at(items) / items)
@@ -665,7 +665,7 @@ def half_of(variance: ItemVariance, items: float, mean: float, level: float) -> 
 def find_ratios(
     pilot: PilotAnswers, found: Mapping[str, float], aim: Aim, mean: float, pool: int | None
 ) -> dict[str, Ratio]:
-    """Return, per kind of side information, the ratio of the planned number to the number without it.
+    """Return, for each kind of side information, the planned number divided by that without it.
 
     Each ratio has a jackknife interval: each of ten groups of items is left out in turn, and everything is
     learned from the other nine. If there are more than 5,000 items, a random sample of them is used. A kind
@@ -710,10 +710,10 @@ class PlannedRow:
     half_width_expected
         Mean half-width of studies with this plan.
     low, high
-        Ends of an approximate confidence interval of the number sought: of `questions` if a half-width was
-        given, otherwise of `half_width`.
+        Ends of an approximate confidence interval of `questions` if a half-width was given, otherwise of
+        `half_width`.
     without
-        The number sought, without side information.
+        The corresponding number of questions, or half-width, without side information.
     saving, saving_low, saving_high
         Factor by which more questions are needed without side information, and the ends of its confidence
         interval; None for the row without side information.
@@ -784,12 +784,12 @@ class PlanText:
         row
             Row with the model's name and side information.
         found
-            The number sought for 80 % of studies (questions that suffice, or a half-width that is not
-            exceeded), and its mean.
+            First, the number of questions that suffices, or the half-width that is not exceeded, in 80 % of
+            studies; second, its mean over studies.
         ends
             Ends of the confidence interval of the first number in `found`.
         without
-            The number sought, without side information.
+            The corresponding number of questions, or half-width, without side information.
         ratio
             Ratio of the number with side information to the number without.
         """
@@ -1065,7 +1065,7 @@ def plan_from_pilot(
     level
         Confidence level.
     epsilon
-        Share ε of targeted propensities that is spread uniformly over the options, for several models.
+        With several models, the share ε of targeted propensities that is spread uniformly over the options.
     n_options
         Shape (N,): number of options of every item, if `models` are PredictionColumns; None if all items have
         the same number.

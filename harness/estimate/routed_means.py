@@ -325,7 +325,7 @@ def tilt_sample(
     working: FloatArray | None = None,
     weight: FloatArray | None = None,
 ) -> TiltedRows:
-    """Make the rows for `tilted_score` of the items at the positions `keep`, with one question each.
+    """Make the rows that `tilted_score` needs from the items at positions `keep`, each with one question.
 
     `target` is c, shape (N, K). Other parameters are those of `routed_accuracy`. Weights are normalised to
     sum 1.
@@ -407,7 +407,10 @@ def tilted_accuracy(
 def _binomial_accuracy(
     right: FloatArray, counts: Counts, level: float, strata: DrawnStrata | None
 ) -> Estimate:
-    """Estimate the accuracy if all readable predictions were asked about; `right`, (N,), is 1 if right."""
+    """Estimate the accuracy if all readable predictions were asked about.
+
+    `right` has shape (N,): 1 for a right prediction, otherwise 0.
+    """
     total, n = int(right.sum()), len(right)
     se = float(np.sqrt(total * (n - total) / n**3))
     if strata is None:

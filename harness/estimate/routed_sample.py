@@ -12,9 +12,9 @@ shape (N, M), one column per model, −1 if unreadable.
 **Sequential resolution** (`next_option`). An item's predicted options are asked about in the order of
 decreasing posterior until one is confirmed or all are refuted. Then it is known whether each model is right
 on this item. The posterior only determines the order, and so the number of questions. Therefore estimates
-need no propensities, and are computed as for ordinary labels (binomial, McNemar). One yes decides all models,
-because exactly one option is true. If all options but one are refuted, the last option is true without a
-question.
+need no propensities, and are computed as for ordinary labels (binomial, McNemar). One yes shows for every
+model whether it is right, because exactly one option is true. If all options but one are refuted, the last
+option is true without a question.
 """
 
 from __future__ import annotations
@@ -401,8 +401,8 @@ def routed_pool(
 
     Items with an abstention are left out. Items that the design asks nothing about are kept with propensities
     0; estimates accept them only if they need no question (an unreadable prediction, or two models that
-    agree). While answers are missing, only a share of these items is kept, chosen by a hash of their ids: the
-    share of answered items among the items with a question.
+    agree). While answers are missing, only a part of the items without a question is kept, chosen by a hash
+    of their ids. Its share is the share of answered items among the items with a question.
 
     Parameters
     ----------
@@ -471,7 +471,10 @@ def routed_pool(
 
 
 def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:
-    """Select a share of the items without a question: the answered share of items with a question."""
+    """Select a part of the items without a question.
+
+    Its share is the share of answered items among the items with a question.
+    """
     passed = np.flatnonzero(everywhere & ~labels.asked_items)
     if not passed.size:
         return passed
@@ -506,8 +509,8 @@ def resolved_correctness(
     labels, models
         The study's labels, and the predictions of its models.
     on_differences
-        Whether unresolved items with the same prediction of all models count as known (as wrong for all).
-        Comparisons use only differences, which are 0 on these items.
+        Whether unresolved items on which all models predict the same option count as known (as wrong for all
+        models). Comparisons use only differences, which are 0 on these items.
 
     Raises
     ------

@@ -30,8 +30,8 @@ enlarged by σ/√(2R).
 
 **Clusters.** M items of a cluster with the intraclass correlation R count as M/(1 + (M − 1)R) independent
 items. The variance is estimated from the clusters, with about ν = clusters − 1 degrees of freedom. So every
-half-width is multiplied by t_ν/z, and the half-width of 80 % of studies also by √(q_ν/ν), where q_ν is the
-80 % quantile of χ² with ν degrees of freedom (`ClusterDesign`).
+half-width is multiplied by t_ν/z, and the half-width that 80 % of studies do not exceed also by √(q_ν/ν),
+where q_ν is the 80 % quantile of χ² with ν degrees of freedom (`ClusterDesign`).
 """
 
 from __future__ import annotations
@@ -202,6 +202,7 @@ class SamplePlan:
         difference that is detected with the planned power.
     saving
         Number of questions that the reference protocol needs, divided by the number that this protocol needs.
+        The reference is uniform draws for an accuracy, and the sign test for a difference.
     half_width_expected
         Mean half-width of studies with this plan; None for a comparison.
     """
@@ -253,7 +254,7 @@ def targeted_design_variance(A: float, s: float = 1.0, t: float = 1.0) -> float:
 
 
 def check_sought(half_width: float | None, questions: int | None) -> None:
-    """Refuse a half-width together with a number of questions, and values out of range."""
+    """Raise an error if a value is out of range, or both a half-width and questions are given."""
     if half_width is not None and questions is not None:
         raise EstimateError(f"give half_width ({half_width}) or questions ({questions}), not both")
     if half_width is not None and not (is_number(half_width) and 0 < half_width < 1):
@@ -594,7 +595,10 @@ class WidthPromise:
         return self.scale * (self.mean + more) / math.sqrt(questions)
 
     def questions_for(self, half_width: float) -> int:
-        """Return the number of questions n at which `reach` equals `half_width`, by a quadratic in 1/√n."""
+        """Return the number of questions n at which `reach` equals `half_width`.
+
+        It is found from a quadratic equation in 1/√n.
+        """
         b, c = self.mean, half_width / self.scale
         a = max(0.0, self.high - self.mean) * math.sqrt(self.asked)
         return math.ceil(((b + math.sqrt(b * b + 4 * a * c)) / (2 * c)) ** 2 - 1e-9)
@@ -629,7 +633,7 @@ class RehearsedProtocol:
     ) -> tuple[int, WidthPromise]:
         """Return the number of questions for `half_width`, and the simulated half-widths at this number.
 
-        If `questions` is given, that number is returned, with the simulated half-widths at it.
+        If `questions` is given, the result is that number and the half-widths simulated for it.
         """
         asked = float(questions or self.variance * (z_value(level) / half_width) ** 2)
         for _ in range(_ROUNDS):
@@ -649,7 +653,10 @@ class RehearsedProtocol:
     def rehearse(
         self, population: SimulatedPopulation, accuracy: float, level: float, questions: float
     ) -> WidthPromise:
-        """Simulate studies that give as much information as `questions` do, with at most 2,000 items each."""
+        """Simulate studies that are as informative as `questions` questions.
+
+        A simulated study has at most 2,000 items.
+        """
         each, errors = questions_per_item(self.name, population, accuracy), self.variance / self.free
         items = math.floor(min(_MANY, max(_FEW, questions / errors / each)) + 1e-9)
         z, asked = z_value(level), items * each
@@ -749,8 +756,8 @@ class QuestionPlan(Displayable):
     Attributes
     ----------
     accuracy, difference
-        Plans for the accuracy of a model, and for the difference of two models. The half-width of a plan for
-        a difference is the detected difference.
+        Plans for the accuracy of a model, and for the difference of two models. In a plan for a difference,
+        `half_width` is the difference that is detected.
     level
         Confidence level.
 
@@ -770,7 +777,7 @@ class QuestionPlan(Displayable):
     picture: ClassVar[str] = "plan"
 
     def __str__(self) -> str:
-        """Show the protocol with the fewest questions for an accuracy, and for a difference."""
+        """Name the protocols that need the fewest questions: one for an accuracy, one for a difference."""
         lines = []
         for title, plans in (("accuracy", self.accuracy), ("difference of 2 models", self.difference)):
             best = min(plans, key=lambda plan: (plan.questions, plan.half_width))
@@ -848,7 +855,7 @@ class ClusterDesign:
         return student * math.sqrt(float(chdtri(df, 1 - REACHED)) / df) if how == "reach" else student
 
     def count_independent(self, questions: int) -> int:
-        """Return the number of independent items that count as much as this number of questions, at least 1.
+        """Return how many independent items are as informative as `questions` clustered ones, at least 1.
 
         Raises
         ------
@@ -863,9 +870,10 @@ class ClusterDesign:
         return max(1, round(questions / self.effect))
 
     def count_questions(self, independent: float, how: str) -> int:
-        """Return the number of questions with the half-width of `independent` questions without clusters.
+        """Return how many clustered questions give the half-width of `independent` unclustered questions.
 
-        It is at least the number that an interval needs, in `FEWEST_EFFECTIVE` clusters.
+        The result is at least the number of questions in `FEWEST_EFFECTIVE` clusters, which an interval
+        needs.
         """
         least = max(independent * self.effect, FEWEST_EFFECTIVE * self.size * (self.size > 1))
         most = least * self.widen(least, how) ** 2
@@ -971,7 +979,10 @@ def plan(
 
 
 def _compare_prices(plans: Sequence[SamplePlan], reference: str, *, by_width: bool) -> tuple[SamplePlan, ...]:
-    """Set `saving`: the reference protocol's questions, or squared half-width, divided by the plan's own."""
+    """Set every plan's `saving`, relative to the plan of protocol `reference`.
+
+    It is the ratio of the reference's questions to the plan's, or of the squared half-widths if `by_width`.
+    """
     (base,) = (plan for plan in plans if plan.protocol == reference)
     return tuple(
         replace(

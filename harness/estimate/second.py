@@ -170,7 +170,10 @@ def _second_phase(data: TwoPhase, p: FloatArray) -> tuple[FloatArray, float]:
 
 
 def _score(data: TwoPhase, tilt: float) -> tuple[float, float, float, FloatArray]:
-    """Return θ at a tilt, the mean outcome minus θ, the model's variance, and outcomes minus their mean."""
+    """Return four values at a tilt, with the symbols of the module docstring.
+
+    They are θ, the mean outcome minus θ, the variance under the model p, and the outcomes minus their mean.
+    """
     weight = data.first.posterior * np.exp(tilt * data.c)
     p = weight / weight.sum(axis=1, keepdims=True)
     top, n = (data.c * p).sum(axis=1), len(p)
@@ -204,7 +207,7 @@ class SecondQuestions(SideInformation):
     second
         Second questions and their answers, which are not among the study's labels.
     least
-        Smallest number of second answers about a model's items at which they are used for this model.
+        Second answers are used for a model if there are at least this many about its items.
 
     Examples
     --------
@@ -349,7 +352,11 @@ def _read_second(
 
 
 def _find_reach(c: FloatArray, chance: FloatArray, shares: FloatArray, yes: FloatArray) -> float:
-    """Compute `TwoPhase.reach`, with a harmonic mean over items whose prediction could be asked about."""
+    """Compute `TwoPhase.reach`.
+
+    The probability of a question about the prediction is a harmonic mean over items on which such a question
+    could be drawn.
+    """
     drawn, own = chance > 0, (c * shares).sum(axis=1)
     asked = own[drawn & (own > 0)]
     if not asked.size:
@@ -358,9 +365,9 @@ def _find_reach(c: FloatArray, chance: FloatArray, shares: FloatArray, yes: Floa
 
 
 def _working(c: FloatArray, propensities: FloatArray, valid: BoolArray) -> FloatArray:
-    """Compute the working distribution q, proportional to π^`_POWER`, where π are the propensities.
+    """Compute the working distribution, proportional to the propensities to the power `_POWER`.
 
-    For items with uniformly drawn options, q is from `uniform_working`.
+    For items with uniformly drawn options, it is that of `uniform_working`.
     """
     even, is_even = uniform_working(c, propensities, valid)
     q = np.where(valid, np.maximum(propensities, 1e-12) ** _POWER, 0.0)

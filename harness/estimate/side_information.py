@@ -174,7 +174,7 @@ class SideInformation(ABC):
 def add_side_information(
     found: Mapping[str, Estimates], kinds: Sequence[SideInformation], setting: Setting
 ) -> dict[str, Estimates]:
-    """Add to each model's estimates one per kind of side information, or the reason why it is missing.
+    """Add one estimate per kind of side information to each model's estimates, or why it is missing.
 
     Parameters
     ----------
@@ -830,8 +830,8 @@ def model_accuracies(
     Returns
     -------
     ModelEstimates
-        Estimates by model. If a model lacks predictions of items asked about, `why` of its estimates says how
-        many, because these items are perhaps not a random part of all items.
+        Estimates by model. If a model has no prediction for some items that were asked about, `why` of its
+        estimates gives their number, because the remaining items are perhaps not a random part of all items.
 
     Examples
     --------
@@ -886,8 +886,8 @@ def estimate_models(
     level, joint
         As in `model_accuracies`.
     failures
-        Dictionary that receives the reason for each model that cannot be estimated. None: the error is raised
-        instead.
+        Dictionary that receives the reason for each model that cannot be estimated. If None, the error is
+        raised instead.
     progress
         Function that wraps the list of models' names, for example to show a progress bar.
     options
@@ -944,7 +944,7 @@ def joint_level(level: float, models: int) -> float:
 
 
 def mark_joint(made: Estimates, level: float, models: int) -> Estimates:
-    """Set the joint `level`, with a note, in estimates made at `joint_level`; leave out ``anytime``."""
+    """Set `level` in estimates that were made at `joint_level`, with a note; drop ``anytime``."""
     note = Note(NoteKind.JOINT, {"models": models})
     return Estimates(
         {

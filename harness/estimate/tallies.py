@@ -305,7 +305,7 @@ class Tally:
         return self.n_readable + self.n_unreadable
 
     def __str__(self) -> str:
-        """Describe the stratum and K for a message."""
+        """Return the name of the stratum and K, as text for a message."""
         return f"stratum {self.stratum!r}, K = {self.K}" if self.stratum else f"K = {self.K}"
 
 
@@ -320,8 +320,8 @@ class Tallies:
     n_unlabelled
         Number of the model's predictions on items without a label.
     pool
-        Number of predictions in every named stratum, used as its weight. None: strata are weighted by their
-        number of labelled items.
+        Number of predictions in every named stratum, used as its weight. If None, strata are weighted by
+        their number of labelled items.
     """
 
     strata: tuple[Tally, ...]
@@ -1103,7 +1103,7 @@ def tally_pool(predictions: PredictionColumns, labels: LabelColumns, strata: Str
 def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
     """Refuse designs that the likelihood of tallies does not cover.
 
-    These are unequal propensities, and unreadable predictions if only predictions were asked about.
+    These designs have unequal propensities, or unreadable predictions and only questions about predictions.
     """
     propensity = labels.questions.propensity
     for row in np.flatnonzero((labels.questions.offered.number > 0) & (propensity < 1)):

@@ -91,7 +91,7 @@ def prior_working(c: FloatArray, propensities: FloatArray, own: BoolArray) -> Fl
 
 
 def _describe(c: FloatArray, propensities: FloatArray, own: BoolArray) -> list[FloatArray]:
-    """Return four features of the options, shape (N, K) each: log q is linear in them.
+    """Return four features of the options, shape (N, K) each, in which log q is linear.
 
     In the module docstring, their coefficients are γ, δ, β and η.
     """
@@ -138,7 +138,10 @@ def _mix(start: NDArray[np.uint64], *values: NDArray[np.uint64]) -> NDArray[np.u
 def _find_mode(
     features: list[FloatArray], own: BoolArray, asked: IntArray, yes: FloatArray, count: FloatArray
 ) -> FloatArray:
-    """Find the posterior mode of the parameters γ, δ, β, η of q by Fisher scoring with step-size control."""
+    """Find the posterior mode of (γ, δ, β, η), by Fisher scoring with step-size control.
+
+    These are the parameters of the working distribution q of the module docstring.
+    """
     row = np.arange(len(asked))
     told = np.stack([x[row, asked] for x in features])
     precision = _PRIOR_SD**-2.0
@@ -430,7 +433,8 @@ def _extend(end: float, side: int, rows: TiltedRows, null: Null, df: float, leve
     """Extend an end of an interval if it is the largest value that the target can have on these items.
 
     The largest value is the share s of items on which the target can be `side`. If the test does not reject
-    s, a larger value is rejected only if s, or the mean of the outcomes g, is significantly smaller.
+    s, it rejects a value larger than s only if s, or the mean of the outcomes g, is significantly smaller
+    than that value.
 
     Parameters
     ----------
@@ -575,7 +579,7 @@ def _outcomes(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, Fl
 
 
 def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
-    """Return squared deviations from stratum means, unbiased for the variance; shape (R,).
+    """Return squared deviations from stratum means, scaled to be unbiased for the variance; shape (R,).
 
     `centred` holds values minus the overall mean. If a stratum has only one item, its value is its deviation.
     """
