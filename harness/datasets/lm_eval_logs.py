@@ -55,10 +55,10 @@ _TEXTS, _LABELS = ("text", "value", "atext", "content"), ("label", "key", "id", 
 def read_lm_eval(path: Path) -> Iterator[ForeignAnswer]:
     """Read samples of generation and multiple-choice tasks.
 
-    The item's id is the document's ``id`` or, without one, its number. If a file has several filters, only
-    the first is read, and only the first reply to each request. For multiple choice, the answer is the
-    continuation with the highest likelihood, and the confidence is this continuation's share of the total
-    likelihood. If continuations are letters or numbers, they denote the options of the document.
+    The item's id is the document's ``id`` or, without one, its number. Only the first filter of a file, and
+    only the first reply to each request, are read. For multiple choice, the answer is the continuation with
+    the highest likelihood, and the confidence is this continuation's share of the total likelihood. If
+    continuations are letters or numbers, they denote the options of the document.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def read_lm_eval(path: Path) -> Iterator[ForeignAnswer]:
 
 
 def _read_samples(path: Path) -> Iterator[Row]:
-    """Read the rows; the oldest versions wrote one JSON list."""
+    """Read the rows from JSON Lines, or from one JSON list, which the oldest versions wrote."""
     with path.open("rb") as stream:
         start = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith(b"["):

@@ -103,7 +103,10 @@ def labels_from_frame(
 
 
 def _refuse_unequal_draw(items: Iterable[Sequence[tuple[Row, int]]]) -> None:
-    """Raise an error if a propensity is not m/K for an item with m rows and K options (a uniform draw)."""
+    """Raise an error if options were not drawn uniformly.
+
+    In a uniform draw, each of an item's m rows has the propensity m/K, where K is its number of options.
+    """
     for rows in items:
         for row, options in rows:
             drawn = row.number("propensity")
@@ -243,9 +246,9 @@ def read_ratings(
     path
         The file or frame.
     item, annotator, label
-        Names of the three columns. Without the columns of annotator and label, every other column is an
-        annotator, and its cells are labels. An empty label is a missing rating: it is left out, and a later
-        row may contain the rating.
+        Names of the three columns. If the file lacks the columns `annotator` and `label`, every column except
+        `item` is named after an annotator and contains this annotator's labels. An empty label is a missing
+        rating: it is left out, and a later row may contain the rating.
     classes
         All classes. If given, any other label is an error.
 
@@ -419,7 +422,7 @@ def predictions_from_arrays(
         Items in the order of the rows.
     predicted
         Shape (N,): one label per item: a member of `classes`, the text of an option, or a position in
-        `classes` (without `classes`, in the first item's options).
+        `classes`. If `classes` is None, a position refers to the first item's options.
     probabilities
         Shape (N, K), columns as in `classes`; finite, rows sum to 1. Without `predicted`, the most probable
         class is the prediction; with `predicted`, the probabilities only give the confidence.

@@ -120,9 +120,11 @@ class TextCheck:
     Attributes
     ----------
     read_texts
-        Returns item id → text for all items; called only after a compared text differs from its item's text.
+        Function that returns item id → text for all items; called only after a compared text differs from its
+        item's text.
     checked, unchecked
-        Number of compared texts, and number of texts that could not be compared because one has no words.
+        Number of compared texts, and number of texts that were not compared because the log's text or the
+        item's text has no words.
     """
 
     read_texts: Callable[[], Mapping[str, str]]

@@ -318,7 +318,7 @@ class WeightedVotes:
         """Return α for each of B weightings of the R rows, shape (B,); `weights` has shape (B, R).
 
         The weights are scaled so that the weighted number of ratings is `n`. The rows with positive weight
-        must contain two different values.
+        must have votes for at least two different values.
         """
         found = np.empty(len(weights))
         step = max(1, CELLS // max(*self.votes.shape, self.votes.nnz))

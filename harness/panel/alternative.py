@@ -76,8 +76,9 @@ class Alternative:
         Whether the winning rate is at least ½, so that the model may replace the annotators; None if too few
         annotators could be tested.
     winning_rate, advantage
-        Share of the annotators against whom the model wins, and mean share of items on which it agrees with
-        the other annotators at least as much as the annotator who is left out; None if `passed` is None.
+        Share of the annotators against whom the model wins; and mean over the tested annotators of
+        `AnnotatorDuel.model`, the share of items on which the model agrees with the other annotators at least
+        as much as this annotator does. None if `passed` is None.
     winning_interval
         95 % Clopper–Pearson interval of the winning rate, which treats the annotators as a random sample;
         None if `passed` is None.
@@ -109,9 +110,10 @@ def assess_alternative(
     panel
         Panel with independent items; items in clusters are refused, because the t-test assumes independence.
     predicted
-        Shape (N,): the model's label; −1 if its answer is unreadable, which agrees with no annotator.
+        Shape (N,): the model's label; −1 for an unreadable answer, which counts as different from every
+        annotator's label.
     epsilon
-        ε in [0, 1): disadvantage against an annotator that is accepted because the model costs less.
+        ε in [0, 1): how much worse than an annotator the model may be, because it costs less.
     false_discovery
         q in (0, 1): largest expected share of false wins among the annotators against whom the model wins.
 
@@ -183,7 +185,7 @@ def _duel(name: str, j: int, grid: IntArray, predicted: IntArray, epsilon: float
 
 
 def _agreement(label: IntArray, others: IntArray) -> FloatArray:
-    """Return the share of the other annotators' labels that equal `label`, per item; 0 if unreadable."""
+    """Return, per item, the share of the other annotators' labels that equal `label`, which may be −1."""
     rated = others != NO_LABEL
     same = (others == label[:, None]) & rated
     found: FloatArray = same.sum(axis=1) / rated.sum(axis=1)

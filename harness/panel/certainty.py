@@ -133,7 +133,7 @@ def leave_rater_out(
     Raises
     ------
     EstimateError
-        If no judged rating has another voter on its item.
+        If no judged annotator rated an item that another voter also rated.
     """
     everyone = range(len(panel.annotators))
     voting = np.isin(panel.annotator, list(everyone if voters is None else voters))

@@ -76,7 +76,7 @@ def sign(first: ArrayLike, second: ArrayLike) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedTest:
-    """A named test that computes the one-sided p-value of "`first` is not better" on the same units."""
+    """A paired test and its name; `p_value` tests "the first scores are not better than the second"."""
 
     name: str
     p_value: Callable[[FloatArray, FloatArray], float]
@@ -157,8 +157,8 @@ class HumanLevelStanding:
         Numbers of people whom the system significantly exceeds, who do not differ significantly from it, and
         who significantly exceed it.
     p_better, p_worse
-        Person → one-sided p-value, corrected for multiple tests, of "the system is not better than this
-        person" or of "the system is not worse".
+        Person → one-sided p-value, corrected for multiple tests. The null hypothesis is "the system is not
+        better than this person" for `p_better`, and "the system is not worse than this person" for `p_worse`.
     """
 
     name: str
@@ -370,7 +370,8 @@ def human_level_choices(
     Raises
     ------
     EstimateError
-        If lengths differ, a person judged no item with a reference, or an option is unknown.
+        If lengths differ, there are no people or systems, a person judged no item with a reference, or
+        `correction` is unknown.
 
     Examples
     --------
@@ -416,7 +417,9 @@ def _alpha(labels: list[IntArray], K: int) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AveragePrecision:
-    """Average precision for the best, worst and random order of tied documents; without ties, all are equal.
+    """Average precision for the best, worst and random order of tied documents.
+
+    Without ties, all three are equal.
 
     `chance` is the expected average precision of a random ranking. It is near the share of relevant
     documents, and above this share if there are few documents.

@@ -7,7 +7,8 @@ score of an expert. It also reports precision, recall and F1 of a positive class
 Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500). The paper compares raters with
 a majority that includes their own vote. Its bins are also computed with this vote. Even if raters and model
 behave identically, this scoring shows a human lead of ten points or more in the certain bins. By default this
-module leaves the rater out of both the majority and the bins; ``circular=True`` computes the published form.
+module leaves the rater's own vote out of the majority and the bins; ``circular=True`` computes the published
+form.
 
 Precision, recall and F1 are reported with the expected scores of an expert who gives the majority label with
 probability p_d (equations 1, 2, 7–9).
@@ -51,7 +52,7 @@ from oversight.harness.types import Displayable, HtmlTable, Note, NoteKind, Resu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """Scores to expect of an expert who gives the majority label with probability p_d (`expected_scores`)."""
+    """Expected scores of an expert who gives the majority label with probability p_d (`expected_scores`)."""
 
     accuracy: float
     precision: float
@@ -211,7 +212,7 @@ def _estimate(
     nothing
         Reason to return if the score's denominator is 0.
     size, seen
-        Mean number of rows per independent unit: over all bins, and in the bin that is estimated.
+        Mean number of rows per independent unit: `size` over all bins, `seen` in the bin that is estimated.
     """
     over, under = np.zeros((2, len(parts), 6))
     for j, (who, name) in enumerate(parts):
@@ -336,7 +337,8 @@ class Parity(Displayable):
     Attributes
     ----------
     stratify
-        Whether human or model accuracy over all items is below 80 %, so that the overall result misleads.
+        Whether the accuracy of human or model over all items is below 80 %. Then the comparison within bins
+        counts, because the comparison over all items can mislead.
     method
         ``"leave-one-out"``, ``"separate voters"`` or ``"circular"``.
     guessing

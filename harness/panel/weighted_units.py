@@ -47,7 +47,7 @@ def explain_few_clusters(unit: IntArray) -> str:
 
 
 def draw_unit_more(draws: int, seed: int) -> FloatArray:
-    """Draw random weights of the one invented unit that an interval adds to the sample; shape (draws,)."""
+    """Draw, for every random draw, the weight of the invented unit that an interval adds; shape (draws,)."""
     return np.random.default_rng([seed, 1]).standard_exponential(draws)
 
 
@@ -134,8 +134,8 @@ class WeightedUnits:
         score
             Function that computes the score from sums.
         units
-            Shape (c, q): the c contributions to the q sums that the one invented unit could make. This unit
-            has the mean size of the real units.
+            Shape (c, q): c candidates for the invented unit. Each row has a candidate's contributions to the
+            q sums. Candidates have the mean size of the real units.
         level, effective
             As in `find_ends`.
         """

@@ -104,7 +104,7 @@ _ABREAST = 3
 
 
 def closing(closings: Mapping[str, EstimatesOverTime], axes: Axes | None = None) -> Axes:
-    """Draw every model's estimate from growing numbers of answers, in the order of the draw.
+    """Draw how every model's estimate changes as answers are added in the order their questions were drawn.
 
     Parameters
     ----------

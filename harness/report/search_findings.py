@@ -26,8 +26,8 @@ class SearchedCandidate:
     standing
         Score of the candidate; None while no answer to a labelled item can be scored.
     on_front
-        Whether the candidate is on the Pareto front of score and tokens, among the candidates that answered
-        all items: none of these is at least as good in both and better in one of them.
+        Whether the candidate is on the Pareto front: no other candidate that answered all items has a score
+        at least as high for at most as many tokens, with one of the two being better.
     raced_out
         Whether the candidate was dropped before it had answered all items.
     diff

@@ -124,7 +124,7 @@ def gate_screen(report: GateReport) -> RenderableType:
 def counts_table(
     estimates: Mapping[str, Estimate], undefined: Mapping[str, str], title: str
 ) -> RenderableType:
-    """Return a table of estimates from counts, followed by remarks."""
+    """Return a table with one row per estimate, followed by lines with cautions and notes."""
     table = Table("estimator", "accuracy", "s.e.", "interval", "method", title=title)
     for name, e in estimates.items():
         se = "" if e.se is None else percent(e.se)
@@ -223,7 +223,7 @@ def _table(study: StudyReport, options: EstimateOptions) -> Table:
 
 
 def _rows(model: ModelReport, options: EstimateOptions) -> list[tuple[str, Estimate | None]]:
-    """Return name and estimate of each row of a model; a second row has the anytime interval if requested."""
+    """Return (name, estimate) of a model's one or two table rows; the second has the anytime interval."""
     anytime = model.estimates.get("anytime") if options.anytime else None
     return [(model.name, model.accuracy), *([("  at any time", anytime)] if anytime else [])]
 

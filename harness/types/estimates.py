@@ -218,7 +218,8 @@ class Counts:
     Attributes
     ----------
     ordinary, complementary
-        Numbers of labels used: from yes answers, and from no answers.
+        Numbers of labels used: `ordinary` labels come from yes answers, `complementary` labels from no
+        answers.
     abstained
         Questions that the expert answered with "unsure" or skipped (missing labels).
     unreadable
@@ -228,8 +229,8 @@ class Counts:
     unlabelled
         Predicted items about which experts were asked, but without a label.
     unasked
-        Predicted items about which no expert was asked. If only labels are known, these items count as
-        unlabelled.
+        Predicted items about which no expert was asked. If the labels are known but not the questions, these
+        items count as unlabelled.
     unpredicted
         Items about which experts were asked, but on which the model was not run.
     """
@@ -332,7 +333,7 @@ class Estimate(ResultWithNotes, Displayable):
 
     @property
     def all_notes(self) -> tuple[Note, ...]:
-        """The notes; a note is added if the estimate lies outside its interval and no note reports this."""
+        """The field `notes`; if the value lies outside the interval, a note that says so is included."""
         is_inside = self.low - _ROUNDING <= self.value <= self.high + _ROUNDING
         kinds = {note.kind for note in self.notes}
         if is_inside or kinds & {NoteKind.OUT_OF_RANGE, NoteKind.VALUE_OUTSIDE_INTERVAL}:

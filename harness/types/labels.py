@@ -206,7 +206,7 @@ _PLAIN = LabelDesign(statements=(), asked=frozenset())
 
 
 def design_of(labels: Sequence[Label]) -> LabelDesign:
-    """Return the design that labels carry; for a plain list of labels, an empty design."""
+    """Return the design of `Labels`, or an empty design for a plain list of labels."""
     return labels.design if isinstance(labels, Labels) else _PLAIN
 
 

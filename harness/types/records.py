@@ -212,7 +212,7 @@ class Question:
 class Answer:
     """An expert's answer to a question.
 
-    `question.expert` was asked first; `expert` is the person who answered.
+    `question.expert` is the person who was asked first; `expert` is the person who answered.
 
     Examples
     --------
@@ -231,7 +231,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Information about an item's truth from one answered question.
+    """Information about the true option of an item from the answer to one question.
 
     `propensity` is the probability with which `option` was drawn for the question; `propensities` are the
     probabilities of all options, empty if they are equal.
@@ -433,7 +433,10 @@ class Finding:
 
 
 def find_option(options: Sequence[str], said: str) -> int | None:
-    """Return the index of the option with this text (ignoring case and spaces if needed), or None."""
+    """Return the index of the option with this text, or None.
+
+    If no option equals the text, the only option that differs just in case or spaces counts.
+    """
     if said in options:
         return options.index(said)
     folded = list(map(fold_text, options))
@@ -521,7 +524,7 @@ class SharedOptions(list[_Record]):
 
 
 def refuse_other_options(lists: Iterable[object]) -> None:
-    """Raise an error if lists of predictions or labels have different options, or the same in another order.
+    """Raise an error if lists of predictions or labels do not have the same options in the same order.
 
     Lists whose options are unknown are ignored.
 

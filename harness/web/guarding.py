@@ -1,8 +1,8 @@
 """Protect a local web page: refuse requests from other pages, check secrets, set headers, bundle its script.
 
 A page of another origin cannot read responses, but it can send requests. If the page's host name resolves to
-this machine (DNS rebinding), the page could also read responses. So the names in Host and Origin must be the
-server's names, and data require a cookie, which the server sets in exchange for a token.
+this machine (DNS rebinding), the page could also read responses. So the Host and Origin headers must contain
+the server's names, and data require a cookie, which the server sets in exchange for a token.
 
 A script consists of modules that import each other. It is sent as one text, in which each module follows the
 modules that it imports, without import and export statements.

@@ -1,4 +1,4 @@
-"""The server of the page, its parts as JSON, and a stream of changes."""
+"""Server that sends the page, the parts of the page as JSON, and a stream of changes."""
 
 from __future__ import annotations
 
