@@ -110,7 +110,7 @@ def _question(state: Row) -> str:
 
 
 def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return labels and options in the order of the labels; without ``output_mapping``, no labels."""
+    """Return the labels, and the options in the same order; no labels if ``output_mapping`` is missing."""
     mapping = state.find_field("output_mapping")
     if mapping:
         labels, options = tuple(mapping), read_texts(state, "output_mapping", mapping.values())

@@ -281,7 +281,7 @@ def _read_texts(values: Iterable[Any]) -> tuple[str, ...]:
 
 
 def _find_listed(row: Row, text: str) -> tuple[str, ...]:
-    """Return the options that a question lists, if the right answer is the letter of one of them."""
+    """Return the options that a question lists; empty unless the right answer is the letter of one."""
     target = strip_label(row.text("target"))
     if len(target) != 1 or not "a" <= target <= "j":
         return ()
@@ -304,7 +304,7 @@ def _place_answer(answer: str | None, labels: Sequence[str], k: int) -> str | in
 
 
 def _read_question(document: dict[str, Any], prompt: str) -> str:
-    """Return the question with the text that precedes it; empty if no known field contains a question."""
+    """Return a document's question after its context; empty if no known field contains a question."""
     question = next((found for name in _QUESTIONS if (found := _read_text(document.get(name)))), "")
     shown = fold_text(prompt)
     contexts = [_read_text(document.get(name)) for name in _CONTEXTS] if question else []

@@ -156,8 +156,8 @@ def iterate_foreign(
 ) -> Iterator[list[ForeignAnswer]]:
     """Read a log's answers in portions; the portions before an error are yielded first.
 
-    If a log names several models, `model` chooses whose answers are read. Either all answers name a model, or
-    none does. Samples that are not answers are counted in `left_out`, by reason.
+    If a log names several models, only the answers of `model` are read. A log in which only some answers name
+    a model is refused. Samples that are not answers are counted in `left_out`, by reason.
 
     Raises
     ------

@@ -125,7 +125,7 @@ def read_hub(
 
 
 def _brief(error: BaseException) -> str:
-    """Return the first and last line of an error, because the library lists all columns in between."""
+    """Return only the first and the last line of a library's error, which lists all columns in between."""
     if type(error).__name__ == "DatasetGenerationError" and error.__cause__:
         error = error.__cause__  # only the cause's message names the reason
     lines = str(error).strip().splitlines() or [type(error).__name__]

@@ -120,14 +120,14 @@ def _refuse_unequal_draw(items: Iterable[Sequence[tuple[Row, int]]]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _KnownOptions:
-    """Options by item id, or the options that all items share."""
+    """The known options: of each item by its id, or one list that all items share."""
 
     by_id: Mapping[str, Sequence[str]]
     shared: Sequence[str] = ()
 
     @classmethod
     def of(cls, items: Sequence[Item] | Sequence[str]) -> _KnownOptions:
-        """Read items or shared options. Raises WrongType or DataError for anything else."""
+        """Make the object from items or shared options. Raises WrongType or DataError for other values."""
         if isinstance(items, set | frozenset):
             raise DataError("must be a list, because the order of options matters", field="items")
         names = [each for each in items if isinstance(each, str)] if not isinstance(items, str) else []

@@ -90,7 +90,7 @@ def _drop_letters(words: Sequence[str]) -> list[str]:
 
 
 def are_similar(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether two texts differ only by small corrections; in a short text no number may differ.
+    """Whether two texts differ only by small corrections; short texts must contain the same numbers.
 
     >>> are_similar(["which", "organ", "pumps", "blood"], ["wich", "organ", "pumps", "blood"])
     True
@@ -135,9 +135,9 @@ class TextCheck:
     _shown: list[_Contradiction] = field(default_factory=list)
 
     def compare(self, line: int, item_id: str, ours: str, theirs: str, shown: str = "") -> None:
-        """Compare an item's text with the log's text, and report a contradiction with `refuse`.
+        """Compare an item's text with the log's text, and keep a contradiction for `refuse` to report.
 
-        `shown` is the rest of the log's prompt. If it contains the item's text, no contradiction is reported.
+        `shown` is the rest of the log's prompt. If it contains the item's text, there is no contradiction.
         """
         if ours == theirs:
             self.checked += 1

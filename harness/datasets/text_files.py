@@ -296,7 +296,7 @@ def _number_lines(records: Sequence[list[str]], start: int) -> Iterator[int]:
 def no_file(path: Path) -> DataError:
     """Make the error for a missing file.
 
-    The message says if the path is a folder, or names a file with a similar name.
+    If the path is a folder, the message says so. Otherwise, it names a file with a similar name, if any.
     """
     if path.is_dir():
         return DataError("is a folder; name a file in it", file=path)

@@ -181,9 +181,10 @@ def pairwise(panel: Panel) -> Pairwise:
 
 
 def _split_by_class(panel: Panel) -> Iterator[IntArray]:
-    """Split the rows of ratings into groups of whole classes, so that `_chance` needs little memory.
+    """Split the rows of ratings into groups, so that `_chance` needs little memory.
 
-    For each group, the arrays of `_chance` have at most about `CELLS` cells plus the cells of one class.
+    All ratings of one class are in the same group. For each group, the arrays of `_chance` have at most about
+    `CELLS` cells plus the cells of one class.
     """
     A, m = len(panel.annotators), np.bincount(panel.item)
     cells = np.minimum(A * A, np.bincount(panel.label, weights=m[panel.item], minlength=panel.K))

@@ -95,7 +95,7 @@ def krippendorff_alpha(
 
     The interval gives items or clusters random weights, and adds one invented item that lowers or raises α
     most (module `weighted_units`). In simulations with 5 or more items, the interval has its nominal
-    coverage, also with rare classes or if all ratings agree.
+    coverage, even if classes are rare, or if the annotators agree on every item.
 
     Parameters
     ----------

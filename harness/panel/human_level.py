@@ -102,7 +102,7 @@ def over_clusters(cluster: IntArray) -> PairedTest:
 
 
 def hlpi(machines: list[float], people: list[float]) -> float:
-    """Return the machines' median agreement with the reference divided by the people's median agreement.
+    """Return the machines' median agreement with the reference, divided by the people's median.
 
     Raises
     ------
@@ -190,8 +190,8 @@ class HumanLevel(ResultWithNotes):
         Name of the test, the correction for multiple tests, and the level. For each system, Holm's correction
         covers its tests against all people in both directions.
     alphas
-        Category → Krippendorff's α among the people; None if all ratings are alike. If items have one label,
-        the only key is ``"all"``. If α is below 0.8, the category is not well defined.
+        Category → Krippendorff's α among the people; None if all ratings are alike. For
+        `human_level_choices`, the only key is ``"all"``. If α is below 0.8, the category is not well defined.
 
     Examples
     --------

@@ -67,7 +67,7 @@ class Scores:
     Attributes
     ----------
     undefined
-        Name of each score that is None → reason.
+        Name of a score → reason why it is None.
     """
 
     precision: Share | None
@@ -344,9 +344,10 @@ class Parity(Displayable):
     guessing
         Accuracy of guessing a class uniformly.
     clusters, assumptions
-        Number of clusters of all items (None if items are independent), and the assumptions on clusters.
+        Number of clusters (None if items are independent), and the assumptions that intervals make on
+        clusters.
     undefined
-        Name of each result that is withheld because items are in clusters → reason.
+        Name of a result → reason why it is withheld, if items are in clusters.
 
     Examples
     --------

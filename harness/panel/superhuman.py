@@ -289,7 +289,7 @@ class Superhuman(ResultWithNotes, Displayable):
     against
         Ceiling → confidence that the model beats it.
     fixed
-        Whether the annotators are a fixed group rather than a draw from a pool.
+        Whether the annotators are a fixed group, not drawn from a pool.
     valid
         Ceilings that a certificate can use (`list_valid_ceilings`), in the order in which they are tested.
     certified
@@ -313,7 +313,7 @@ class Superhuman(ResultWithNotes, Displayable):
         Number of clusters of the N items; bounds and confidences treat the clusters as independent. None if
         items are independent.
     undefined
-        Name of each result that is withheld because items are in clusters → reason.
+        Name of a result → reason why it is withheld, if items are in clusters.
 
     Examples
     --------

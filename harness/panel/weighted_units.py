@@ -7,7 +7,7 @@ unit is right or wrong as a whole, the ends are those of Clopper & Pearson. For 
 ends are Gaffke's (2005, Math. Methods Stat. 14). No distribution is known for which Gaffke's interval covers
 the mean too rarely (Learned-Miller & Thomas 2019, arXiv 1905.06208).
 
-The unit of a share is an item with all its judgements, or a cluster of items.
+For a share of judgements, a unit is an item with all its judgements, or a cluster of items.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class _Drawn:
 
 
 def estimates(report: StudyReport | Results, axes: Axes | None = None) -> Axes:
-    """Draw every estimate of every model with its interval; and the true accuracy if the key was unsealed.
+    """Draw every model's estimates with intervals, and its true accuracy if the answer key was unsealed.
 
     Parameters
     ----------

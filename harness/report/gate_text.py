@@ -44,7 +44,7 @@ def _value_text(check: GateCheck) -> str:
 def evidence_text(check: GateCheck) -> str:
     """Return the smaller of the p-values for "below the bar" and "above the bar", with its method.
 
-    Without p-values, return method and level of the interval.
+    If the check has no p-values, return the method and the level of its interval.
     """
     v = check.verdict
     if math.isnan(v.p_below):

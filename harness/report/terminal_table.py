@@ -311,7 +311,7 @@ def _unreadable_lines(numbers: Mapping[str, int]) -> list[str]:
 
 
 def _option_lines(models: Sequence[ModelReport], options: EstimateOptions) -> list[str]:
-    """Return lines on the effect of the command's options on the intervals."""
+    """Return lines that say how the options of the command changed the intervals."""
     lines = []
     if options.looks:
         lines.append(
@@ -368,7 +368,7 @@ def _check_lines(models: Sequence[ModelReport]) -> list[str]:
 
 
 def _why_none(study: StudyReport) -> str:
-    """Return why no model has an accuracy: the reasons by model, or the experts who have not answered."""
+    """Return why no model has an accuracy: a reason per model, or the names of experts without answers."""
     if all("accuracy" in model.undefined for model in study.models):
         return f"No accuracy: {_reason(study.models[0])}"
     silent = [f"{x.name} ({x.asked} open)" for x in study.experts if not x.yes + x.no + x.abstained]
@@ -393,7 +393,7 @@ def _note_line(note: str, names: Sequence[str], of: int) -> str:
 
 
 def _group(told: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    """Group texts by model: return each text once, with the names of its models.
+    """Return each text once, with the names of all models that have this text.
 
     Texts that differ only in numbers count as the same text.
     """

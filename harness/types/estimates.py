@@ -213,7 +213,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Counts behind an estimate; numbers of items unless said otherwise.
+    """Counts behind an estimate; they count items unless stated otherwise.
 
     Attributes
     ----------

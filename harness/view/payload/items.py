@@ -107,7 +107,7 @@ def _describe_prediction(
 
 
 def find_outcome(option: int | None, asked: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the outcome of a predicted option, as in `ModelOutcome`; None if experts did not decide it."""
+    """Return the `ModelOutcome` of a predicted option; None if no expert confirmed or refuted the option."""
     if option == FAILED:
         return ModelOutcome.FAILED
     if option is None:

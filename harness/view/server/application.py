@@ -62,7 +62,7 @@ def read_token(store_url: str) -> str:
 
 
 def _name(store_url: str) -> str:
-    """Return a name that is the same for all paths to a database's file, and differs between files."""
+    """Return a name that differs between databases, but is equal for all paths to one database file."""
     if not store_url.startswith(_SQLITE):
         return store_url
     return f"{_SQLITE}{Path(store_url.removeprefix(_SQLITE)).resolve()}"
