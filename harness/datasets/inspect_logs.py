@@ -131,7 +131,7 @@ def _completion(sample: Row) -> str:
 
 
 def _question(sample: Row) -> tuple[str, str]:
-    """Return the question, or the reason why the sample cannot become an item.
+    """Return (question, reason): if the question is empty, the reason says why the sample is no item.
 
     All turns of a conversation, except system messages, are part of the question.
     """

@@ -294,7 +294,7 @@ class PresetReading:
     printed: int | None
 
     def lines(self) -> list[str]:
-        """Return lines that compare numbers of rows and items with published numbers, if there are any."""
+        """Return lines that compare the numbers of rows and items with published numbers, if known."""
         reasons = "".join(f", {n:,} {reason}" for reason, n in self.left_out.items())
         told = [f"{self.rows:,} rows read{reasons}; {len(self.items):,} items"]
         if not self.whole:

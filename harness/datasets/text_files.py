@@ -220,7 +220,7 @@ def _read_head(text: Iterator[str], as_saved: bool) -> tuple[int, str, str]:  # 
 
 
 def _lines(path: Path, encoding: str = _UTF_8) -> Iterator[str]:
-    """Decode a text in pieces, so that a file of any length needs little memory."""
+    """Yield a file's lines, decoded in pieces, so that a file of any length needs little memory."""
     return chain.from_iterable(_line_portions(path)) if encoding == _UTF_8 else _each_decoded(path, encoding)
 
 

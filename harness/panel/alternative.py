@@ -47,8 +47,8 @@ class AnnotatorDuel:
         Share of these items on which the model agrees with the other annotators at least as much as this
         annotator agrees with them; None without items.
     human
-        Share of these items on which this annotator agrees with the others at least as much as the model
-        does; None without items.
+        Share of these items on which this annotator agrees with the other annotators at least as much as the
+        model does; None without items.
     p
         p-value of the test that the model may replace this annotator; None if the test is not made.
     won

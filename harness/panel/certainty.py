@@ -128,7 +128,7 @@ def leave_rater_out(
     voters
         Positions of the annotators whose votes form the reference; by default all.
     circular
-        Whether to keep the judged rater's own vote in the reference, as in the source.
+        Whether to keep the judged annotator's own vote in the reference, as in the paper.
 
     Raises
     ------

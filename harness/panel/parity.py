@@ -324,7 +324,7 @@ class ParityBin(ResultWithNotes):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """One sentence per reason why intervals may not hold, and per withheld score."""
+        """Sentences with the reasons why intervals may not hold, and why scores are withheld."""
         shares = (self.human, self.model, self.delta)
         found = dict.fromkeys(f"the intervals may not hold: {s.why}" for s in shares if s.why)
         return (*found, *(() if self.detection is None else self.detection.remarks))

@@ -612,7 +612,7 @@ def _gather(panel: Panel, hits: FloatArray, bounds: Ceiling, m: IntArray, C: int
 def _paired(
     against: Mapping[str, Certainty], bounds: Ceiling, C: int, test: Callable[[FloatArray, Tangent], float]
 ) -> dict[str, Certainty]:
-    """Return ceiling → confidence that the model beats it, computed with the paired betting test."""
+    """Return ceiling → confidence that the model beats this ceiling, by the paired betting test."""
     how: dict[str, tuple[FloatArray, Tangent]] = {
         "U_e": (bounds.pairs, root),
         "U_t": (bounds.pairs_t, root),

@@ -164,7 +164,7 @@ def _change_text(change: RateChange | None) -> str:
 
 
 def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
-    """Return every coefficient as JSON, with the notes on α and whether its interval is valid."""
+    """Return every coefficient as JSON, with the notes on α and whether α's interval is valid."""
     found: dict[str, Any] = _add_holds(to_json(report))
     if report.alpha is not None:
         found["alpha"]["notes"] = [str(note) for note in report.alpha.notes]
@@ -172,7 +172,7 @@ def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
 
 
 def certificate_to_json(found: Superhuman, growth: Sequence[GrowthPoint]) -> dict[str, Any]:
-    """Return bounds, scores, the verdict with its conditions, and bounds by annotators per item as JSON."""
+    """Return as JSON a certificate's bounds, scores and verdict, and the bounds in `growth`."""
     told: dict[str, Any] = to_json(found) | {
         "verdict": found.verdict,
         "holds": found.holds,

@@ -54,7 +54,7 @@ def evidence_text(check: GateCheck) -> str:
 
 
 def explain_verdict(check: GateCheck) -> list[str]:
-    """Return lines: why a check is undecided, how many answers would probably decide it, and remarks."""
+    """Return lines that say why a check is undecided and how many answers would decide it, then remarks."""
     v = check.verdict
     lines = [v.why] if v.why else []
     if v.further is not None:

@@ -119,7 +119,8 @@ class SearchReport(Displayable):
         Text of the A/A comparison: the start is compared with itself by the test that compares it with the
         winner.
     power
-        Lines on the statistical power of the labels, experts' observed errors, and removed items.
+        Lines on three things: the statistical power of the labels, the experts' observed errors, and the
+        items that were removed.
     spent
         Stage → number of tokens, without answers about removed items.
     """

@@ -427,7 +427,7 @@ def caution_text(estimate: Estimate) -> str:
 
 
 def caution_lines(estimates: Mapping[str, Estimate]) -> list[str]:
-    """Return one warning per reason why intervals may not hold, with the names of their estimators."""
+    """Return one warning per reason why intervals may not be valid, with the estimators it concerns."""
     about: dict[str, list[str]] = {}
     for name, estimate in estimates.items():
         if not estimate.holds:

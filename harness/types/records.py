@@ -374,9 +374,9 @@ class ForeignAnswer(NamedTuple):
     options
         The options in the order of their letters in the log; empty if unknown.
     answer
-        Index into `options`, or into the item's stored options if `options` is empty; or the text that the
-        other program read as the answer, for example a letter. If this text names no option, the option is
-        read from `raw`. None if the other program read no answer.
+        Either an index into `options` (into the item's stored options if `options` is empty), or the text
+        that the other program read as the answer, for example a letter. If this text names no option, the
+        option is read from `raw`. None if the other program read no answer.
     raw
         Text that the model wrote.
     error
@@ -508,7 +508,7 @@ _Record = TypeVar("_Record")
 
 
 class SharedOptions(list[_Record]):
-    """A list of predictions or labels of items that all have the same options.
+    """A list of predictions, or of labels, whose items all have the same options.
 
     Parameters
     ----------

@@ -44,8 +44,8 @@ class PublicAddress:
     host, port
         Address that the server listens on.
     public
-        Scheme and host of the page behind a proxy, for example ``https://answers.example.org``; empty without
-        a proxy.
+        Scheme and host under which a proxy serves the page, for example ``https://answers.example.org``;
+        empty without a proxy.
     """
 
     host: str
@@ -90,7 +90,7 @@ class PublicAddress:
 
 
 def read_public_url(text: str) -> str:
-    """Return scheme and host of an address behind a proxy.
+    """Return scheme and host of the address under which a proxy serves the page.
 
     Raises
     ------

@@ -109,7 +109,7 @@ class Guard:
 
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse with 403 a request to another host name, from another page, or without the cookie."""
+        """Refuse (403) a request that names another host, comes from another page, or lacks the cookie."""
         if (refused := refuse_foreign(request, self.address)) is not None:
             return refused
         if request.path not in OPEN and not self._has_session(request):
