@@ -131,7 +131,7 @@ def _completion(sample: Row) -> str:
 
 
 def _question(sample: Row) -> tuple[str, str]:
-    """Return (question, reason): if the question is empty, the reason says why the sample is no item.
+    """Return the question, and the reason why the sample cannot become an item (empty if it can).
 
     All turns of a conversation, except system messages, are part of the question.
     """

@@ -324,7 +324,7 @@ class ParityBin(ResultWithNotes):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Sentences with the reasons why intervals may not hold, and why scores are withheld."""
+        """Sentences with the reasons why intervals may not be valid, and why scores are None."""
         shares = (self.human, self.model, self.delta)
         found = dict.fromkeys(f"the intervals may not hold: {s.why}" for s in shares if s.why)
         return (*found, *(() if self.detection is None else self.detection.remarks))

@@ -323,7 +323,7 @@ class Estimate(ResultWithNotes, Displayable):
 
     @property
     def holds(self) -> bool:
-        """Whether the interval reaches its confidence level under the assumptions (`why` is empty)."""
+        """Whether the interval has its confidence level under the assumptions, that is, `why` is empty."""
         return not self.why
 
     @property
