@@ -122,7 +122,7 @@ def _read_sample(row: Row) -> list[ForeignAnswer]:
 
 
 def _read_requests(row: Row) -> list[list[Any]]:
-    """Return the arguments of every request, in order; older files store them in lists, not by name."""
+    """Return the arguments of every request, in order; older files list the arguments without names."""
     given = row.need("arguments", (dict, list))
     requests = list(given.values()) if isinstance(given, dict) else given
     return [list(each.values()) if isinstance(each, dict) else list(each) for each in requests]

@@ -345,8 +345,8 @@ def _split_rows(rows: Iterable[Row], item: str, annotator: str, label: str) -> I
 def _refuse_other_columns(ratings: Sequence[Rating], file: object, *, are_known: bool) -> None:
     """Raise an error if a column's name or labels suggest that it does not contain an annotator's ratings.
 
-    A column's labels suggest this if most of them occur in no other column. If `are_known` is true, labels
-    were already compared with given classes and are not checked again.
+    Labels suggest this if most of the column's labels occur in no other column. If `are_known` is true, the
+    labels were already compared with given classes, and only the names are checked.
     """
     for name in dict.fromkeys(rating.annotator for rating in ratings):
         if name.casefold() in _NO_PEOPLE:

@@ -238,7 +238,7 @@ class AnnotatorAgreement:
         Number of items that the annotator rated.
     agreement
         Share of the other annotators' ratings of these items that equal this annotator's rating; None if
-        nobody else rated them.
+        nobody else rated these items.
     median_kappa
         Median of Cohen's κ with each other annotator; None if every κ is undefined.
     """
@@ -270,7 +270,7 @@ class AgreementReport(Displayable):
         Coefficient → reason why it is None.
     clusters, assumptions
         Number of clusters of items (None if items are independent), and the assumptions of α's interval. If
-        clusters exist, the interval treats them, not the items, as independent.
+        clusters exist, the interval treats clusters instead of items as independent.
     unreliable
         Classes with α below 0.8.
 

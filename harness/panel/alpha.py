@@ -55,7 +55,7 @@ class Agreement(ResultWithNotes):
     level
         Confidence level of the interval.
     pairable
-        Number of ratings on items with at least two ratings; other ratings do not count.
+        Number of ratings on items with at least two ratings; a single rating of an item does not count.
     items, clusters
         Number of items with at least two ratings, and number of their clusters (None if items are
         independent).
@@ -261,7 +261,10 @@ def _with_unit(drawn: FloatArray, rows: int, one: IntArray, weight: FloatArray |
 
 
 def category_alphas(votes: Any) -> dict[int, float | None]:
-    """Return class → α of the class against all others; None if no rating or every rating has the class."""
+    """Return class → α of this class against all other classes.
+
+    α is None if no rating or every rating is of this class.
+    """
     check_votes(votes)
     kept, _ = _pairable(votes)
     m = kept.sum(axis=1)

@@ -1,10 +1,10 @@
 """Alternative annotator test: whether a model may replace annotators.
 
 Each annotator j is left out in turn. On each item that j rated, the model and j are compared by the share of
-the other annotators' labels that each of them matches. The test statistic is the share of items on which j
-matches at least as many labels as the model, minus the share on which the model matches at least as many as
-j. H₀: statistic ≥ ε is tested one-sided by Student's t; ε is the disadvantage that is accepted because the
-model costs less. The false discovery rate over annotators is at most q (Benjamini & Yekutieli 2001).
+the other annotators' labels that each matches. The test statistic is the share of items on which j matches at
+least as many labels as the model, minus the share on which the model matches at least as many as j. H₀:
+statistic ≥ ε is tested one-sided by Student's t; ε is the disadvantage that is accepted because the model
+costs less. The false discovery rate over annotators is at most q (Benjamini & Yekutieli 2001).
 
 The winning rate is the share of annotators against whom H₀ is rejected; the model passes if it is at least ½.
 The advantage probability is the mean share of items on which the model agrees with the other annotators at

@@ -107,7 +107,7 @@ def hlpi(machines: list[float], people: list[float]) -> float:
     Raises
     ------
     EstimateError
-        If either list is empty.
+        If `machines` or `people` is empty.
     NotIdentified
         If the people's median is not above 0.
 

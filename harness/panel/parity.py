@@ -87,7 +87,7 @@ class Detection:
     expected
         Expected scores of an expert (`Expected`), computed from the mean certainty and `positive`.
     delta_f1
-        F1 of the human minus F1 of the model; None if one of them is undefined, or if the difference is
+        F1 of the human minus F1 of the model; None if either F1 is undefined, or if the difference is
         withheld.
     undefined
         ``"delta_f1"`` → reason why `delta_f1` is None; empty if `delta_f1` is given.
@@ -539,8 +539,8 @@ def _bin(
     """Compare human and model in one bin of certainty.
 
     `size` is the mean number of rows per independent unit over all bins. Each interval adds one invented unit
-    of this size to the sample. The size is not taken from the bin alone, which may contain only some rows of
-    a unit.
+    of this size to the sample. The mean within the bin can be too small, because a bin can contain only some
+    rows of a unit.
     """
     human, model = rows.right(rows.human), rows.right(rows.model)
     items = len(np.unique(rows.item))

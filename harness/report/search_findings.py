@@ -112,7 +112,7 @@ class SearchReport(Displayable):
     splits
         Split → number of items.
     proposals, planned
-        Number of proposals so far, and planned number.
+        Number of proposals made so far, and number of proposals planned.
     refused, duplicates
         Reasons why proposals were refused, and number of proposals whose program existed already.
     a_a

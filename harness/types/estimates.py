@@ -78,7 +78,7 @@ class Displayable(ABC):
 
 
 def to_frame(result: Displayable | Mapping[str, Displayable] | Iterable[Any]) -> DataFrame:
-    """Convert results, or records such as items and labels, to a pandas frame.
+    """Convert one or more results, or records (for example items or labels), to a pandas frame.
 
     Parameters
     ----------

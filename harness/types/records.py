@@ -444,7 +444,7 @@ def find_option(options: Sequence[str], said: str) -> int | None:
 
 
 def fold_text(text: str) -> str:
-    """Return a text in lower case and with single spaces, to compare it with others."""
+    """Return a text in lower case and with single spaces, for comparisons."""
     return " ".join(text.casefold().split())
 
 

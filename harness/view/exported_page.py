@@ -104,7 +104,8 @@ def leave_out_texts(value: Any, *, own_options: bool = False) -> Any:
     Parameters
     ----------
     own_options
-        Whether options differ between items. If so, they may contain texts, and are replaced by numbers.
+        Whether options differ between items. If so, options can contain texts of the items, and are replaced
+        by numbers.
     """
     if isinstance(value, Mapping):
         return {
