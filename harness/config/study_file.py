@@ -139,7 +139,7 @@ def _reason(error: Any) -> str:
 
 
 def _meant(place: tuple[Any, ...]) -> str:
-    """Return a hint with a similar setting of the same section; empty if there is none."""
+    """Return a hint that names a similar setting of the same section; empty if no setting is similar."""
     section: Any = Study
     for part in place[:-1]:
         if get_origin(section) is dict:
@@ -152,7 +152,7 @@ def _meant(place: tuple[Any, ...]) -> str:
 
 
 def _line(text: str, keys: list[str]) -> int | None:
-    """Return the line of the key in the file, or of its section, so that an editor can jump there."""
+    """Return the line number of a key or, if the key is missing, of its section; editors can jump to it."""
     best, section = None, ""
     for number, raw in enumerate(text.splitlines(), start=1):
         stripped = raw.strip()

@@ -37,7 +37,7 @@ def read_helm(path: Path) -> Iterator[ForeignAnswer]:
 
     The options are those of ``output_mapping``, which says which option a label denotes. Without this field,
     HELM's references are the options, unless all references are right answers. Perturbed copies of a question
-    are left out, and all but the first completion of a request. If each option was scored in a separate
+    are left out. Only the first completion of a request is read. If each option was scored in a separate
     request (``request_mode`` "original" or "calibration"), the answer is ``predicted_index`` in the run's
     ``per_instance_stats.json``. Without that file, it is the option with the highest score, which is computed
     by HELM's formula from the log-probabilities of the option's tokens.
@@ -110,7 +110,7 @@ def _question(state: Row) -> str:
 
 
 def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return labels and options in the order of the labels; without ``output_mapping``, no labels."""
+    """Return the labels, and the options in the same order; no labels if ``output_mapping`` is missing."""
     mapping = state.find_field("output_mapping")
     if mapping:
         labels, options = tuple(mapping), read_texts(state, "output_mapping", mapping.values())
@@ -129,7 +129,7 @@ def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _read_labelled(answer: ForeignAnswer, labels: tuple[str, ...]) -> ForeignAnswer:
     """Read the label that a completion names.
 
-    A completion with other words than the label is usually left to the parser of replies, which distinguishes
+    A completion that contains more than a label is usually left to the parser of replies, which distinguishes
     letters from words more reliably. Such a completion is read here only if the labels are not A, B, … in
     this order, or if an option looks like a label.
     """

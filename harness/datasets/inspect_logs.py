@@ -41,8 +41,8 @@ def read_inspect(path: Path) -> Iterator[ForeignAnswer]:
 
     If several scorers extracted an answer from a reply, the first scorer's answer is used. If none did, the
     reply is parsed like the reply of a model that this project calls. The question is the sample's input,
-    without system messages. Invalidated samples are left out, and all but the first choice of a model's
-    output.
+    without system messages. Invalidated samples are left out. Of a model's output, only the first choice is
+    read.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def _completion(sample: Row) -> str:
 
 
 def _question(sample: Row) -> tuple[str, str]:
-    """Return the question, or the reason why the sample cannot become an item.
+    """Return the question, and the reason why the sample cannot become an item (empty if it can).
 
     All turns of a conversation, except system messages, are part of the question.
     """
@@ -194,7 +194,7 @@ def _shuffles(header: Row) -> bool:
 
 
 def how_log_ended(path: str | Path) -> str:
-    """Return how an unsuccessful inspect-ai run ended: ``"error"``, ``"cancelled"`` or ``"started"``.
+    """Return the status of an unsuccessful inspect-ai run: ``"error"``, ``"cancelled"`` or ``"started"``.
 
     Returns "" if the run finished. An archive without a header comes from an unfinished run.
 
@@ -209,7 +209,7 @@ def how_log_ended(path: str | Path) -> str:
 
 
 def _header(path: Path) -> Row:
-    """Return a log's description of its run; for an unfinished run, it is in the archive's journal."""
+    """Return a log's description of its run; the archive's journal contains it if the run is unfinished."""
     if path.suffix == ".json":
         return read_whole(path)
     with _opened(path) as archive:
@@ -268,7 +268,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _read(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
-    """Read a member; newer logs use Zstandard, which Python supports from 3.14 on."""
+    """Read a member of an archive; newer logs need Zstandard, which Python supports from 3.14 on."""
     info = archive.getinfo(name)
     if info.compress_type != _ZSTANDARD:
         return archive.read(name)

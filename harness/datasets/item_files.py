@@ -302,7 +302,7 @@ def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Cont
 
 
 def _draw_orders(contents: Sequence[_Content], mapping: ItemMapping) -> list[tuple[int, ...]]:
-    """Return the display orders: drawn with a separate random generator per item, or as in the source."""
+    """Return every item's display order: drawn with the item's own random generator, or the source's."""
     counts = [len(options) for _, _, options, _ in contents]
     if not mapping.shuffle:
         return [tuple(range(k)) for k in counts]

@@ -55,10 +55,10 @@ _TEXTS, _LABELS = ("text", "value", "atext", "content"), ("label", "key", "id", 
 def read_lm_eval(path: Path) -> Iterator[ForeignAnswer]:
     """Read samples of generation and multiple-choice tasks.
 
-    The item's id is the document's ``id`` or, without one, its number. If a file has several filters, only
-    the first is read, and only the first reply to each request. For multiple choice, the answer is the
-    continuation with the highest likelihood, and the confidence is this continuation's share of the total
-    likelihood. If continuations are letters or numbers, they denote the options of the document.
+    The item's id is the document's ``id`` or, without one, its number. Only the first filter of a file, and
+    only the first reply to each request, are read. For multiple choice, the answer is the continuation with
+    the highest likelihood, and the confidence is this continuation's share of the total likelihood. If
+    continuations are letters or numbers, they denote the options of the document.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def read_lm_eval(path: Path) -> Iterator[ForeignAnswer]:
 
 
 def _read_samples(path: Path) -> Iterator[Row]:
-    """Read the rows; the oldest versions wrote one JSON list."""
+    """Read the rows from JSON Lines, or from one JSON list, which the oldest versions wrote."""
     with path.open("rb") as stream:
         start = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith(b"["):
@@ -122,7 +122,7 @@ def _read_sample(row: Row) -> list[ForeignAnswer]:
 
 
 def _read_requests(row: Row) -> list[list[Any]]:
-    """Return the arguments of every request, in order; older files store them in lists, not by name."""
+    """Return the arguments of every request, in order; older files list the arguments without names."""
     given = row.need("arguments", (dict, list))
     requests = list(given.values()) if isinstance(given, dict) else given
     return [list(each.values()) if isinstance(each, dict) else list(each) for each in requests]
@@ -281,7 +281,7 @@ def _read_texts(values: Iterable[Any]) -> tuple[str, ...]:
 
 
 def _find_listed(row: Row, text: str) -> tuple[str, ...]:
-    """Return the options that a question lists, if the right answer is the letter of one of them."""
+    """Return the options that a question lists; empty unless the right answer is the letter of one."""
     target = strip_label(row.text("target"))
     if len(target) != 1 or not "a" <= target <= "j":
         return ()
@@ -304,7 +304,7 @@ def _place_answer(answer: str | None, labels: Sequence[str], k: int) -> str | in
 
 
 def _read_question(document: dict[str, Any], prompt: str) -> str:
-    """Return the question with the text that precedes it; empty if no known field contains a question."""
+    """Return a document's question after its context; empty if no known field contains a question."""
     question = next((found for name in _QUESTIONS if (found := _read_text(document.get(name)))), "")
     shown = fold_text(prompt)
     contexts = [_read_text(document.get(name)) for name in _CONTEXTS] if question else []

@@ -37,8 +37,8 @@ _ASKED = ("question", "text")
 def read_table(path: Path) -> Iterator[ForeignAnswer]:
     """Read the rows of a table.
 
-    ``prediction`` is an option's text or letter, where a text wins over another option's letter; it is empty
-    for an unreadable answer.
+    ``prediction`` is an option's text or letter; it is empty for an unreadable answer. If it equals the text
+    of one option and the letter of another, the text counts.
 
     The table needs a column ``id`` or ``text``, and a column ``prediction`` or ``raw``. A column ``question``
     replaces ``text``. ``error``, ``confidence``, ``sample``, ``model``, ``input_tokens`` and
@@ -154,11 +154,10 @@ def format_of(path: str | Path) -> str:
 def iterate_foreign(
     path: str | Path, kind: str, model: str | None = None, left_out: Counter[str] | None = None
 ) -> Iterator[list[ForeignAnswer]]:
-    """Read a log's answers in portions; an error may occur after good portions.
+    """Read a log's answers in portions; the portions before an error are yielded first.
 
-    If a log names several models, `model` chooses whose answers are read. Either all answers name a model, or
-    none does. Samples that are not answers are
-    counted in `left_out`, by reason.
+    If a log names several models, only the answers of `model` are read. A log in which only some answers name
+    a model is refused. Samples that are not answers are counted in `left_out`, by reason.
 
     Raises
     ------

@@ -67,7 +67,7 @@ def medical_abstracts(row: Row, _seed: int) -> Fields:
 
 
 def mmlu_pro(row: Row, _seed: int) -> Fields | str:
-    """Read columns ``question_id, question, options`` (a list), ``answer`` (a letter) and ``category``.
+    """Read ``question_id``, ``question``, ``options`` (a list), ``answer`` (a letter) and ``category``.
 
     As in the paper, questions that do not have exactly ten options are left out, so that K is the same for
     all.
@@ -84,7 +84,7 @@ def mmlu_pro(row: Row, _seed: int) -> Fields | str:
 
 
 def medqa(row: Row, _seed: int) -> Fields:
-    """Read columns ``question, options`` (by letter) and ``answer_idx`` (or a letter in ``answer``)."""
+    """Read columns ``question``, ``options`` (letter → text) and ``answer_idx`` or ``answer`` (a letter)."""
     options = row.value("options")
     if isinstance(options, str):
         try:
@@ -114,10 +114,11 @@ def gpqa(row: Row, _seed: int) -> Fields:
 def math_mc(row: Row, seed: int) -> Fields | str:
     """Read MATH as multiple choice, from rows with candidate answers or with complete questions.
 
-    A row with ``question, candidates`` lists the true answer first, and then models' answers. Four distinct
-    wrong answers are drawn, seeded by `seed` and the question, so that K is 5 as in the paper; problems with
-    fewer wrong answers are left out. A row with ``Question, A, B, …, Answer`` (a letter) is a complete
-    question with one option per column A, B, ….
+    In a row with columns ``question`` and ``candidates``, the true answer is the first candidate, and models'
+    answers follow. Four distinct wrong answers are drawn, seeded by `seed` and the question, so that K is 5
+    as in the paper; problems with fewer wrong answers are left out. A row with columns ``Question``, ``A``,
+    ``B``, … and ``Answer`` is a complete question: each lettered column has one option, and ``Answer`` is the
+    letter of the true one.
     """
     if "candidates" in row.fields:
         return _draw_distractors(row, seed)
@@ -154,7 +155,7 @@ def _draw_distractors(row: Row, seed: int) -> Fields | str:
 
 
 def edinet(row: Row, _seed: int) -> Fields:
-    """Read the report in ``summary, bs, pl, cf`` as text, and ``industry`` (one of sixteen) as answer."""
+    """Read columns ``summary``, ``bs``, ``pl``, ``cf`` as the text, and ``industry`` as one of 16 answers."""
     industry = _text(row, "industry")
     if industry not in EDINET_INDUSTRIES:
         raise row.error("industry", f"{industry!r} is not one of {', '.join(EDINET_INDUSTRIES)}")
@@ -165,7 +166,7 @@ def edinet(row: Row, _seed: int) -> Fields:
 
 
 def _filled(row: Row, options: Sequence[Any]) -> list[Any]:
-    """Return a row's options; raise an error if one is empty, because the answer is a position among them."""
+    """Return a row's options, or raise an error if one of them is empty."""
     if None in options:
         raise row.error("options", f"option {options.index(None) + 1} is empty")
     return list(options)
@@ -293,7 +294,7 @@ class PresetReading:
     printed: int | None
 
     def lines(self) -> list[str]:
-        """Return lines that compare numbers of rows and items with published numbers, if there are any."""
+        """Return lines that compare the numbers of rows and items with published numbers, if known."""
         reasons = "".join(f", {n:,} {reason}" for reason, n in self.left_out.items())
         told = [f"{self.rows:,} rows read{reasons}; {len(self.items):,} items"]
         if not self.whole:

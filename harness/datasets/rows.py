@@ -27,7 +27,7 @@ from oversight.harness.errors import DataError
 
 
 def read_rows(path: Source) -> Iterator[Row]:
-    """Read the rows of a frame, or of a file whose ending names its format (``.gz`` may follow).
+    """Read the rows of a frame, or of a file whose ending, before any ``.gz``, names its format.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def read_portions(path: Source) -> Iterator[Portion]:
 
 
 def read_filled_portions(path: Source, columns: Sequence[str]) -> Iterator[Portion]:
-    """Read a file that people filled in and a spreadsheet program may have saved, in portions.
+    """Read, in portions, a file that people filled in, for example with a spreadsheet program.
 
     In contrast to `read_portions`, the file may be UTF-16 or Windows-1252, end in ``.txt``, have empty
     columns at its end, and have further sheets besides the one with the required `columns`. Column names are
@@ -95,8 +95,8 @@ def read_hub(
     revision
         Branch, tag or commit of the data set's repository; None for the newest.
     streaming
-        Whether rows are fetched on demand and not kept. Otherwise the library caches them, and reading
-        again needs no network. A folder is read again each time.
+        Whether rows are fetched on demand and not kept. Otherwise the library caches the rows, so that
+        reading again needs no network. A folder is read again each time.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def read_hub(
 
 
 def _brief(error: BaseException) -> str:
-    """Return the first and last line of an error, because the library lists all columns in between."""
+    """Return only the first and the last line of a library's error, which lists all columns in between."""
     if type(error).__name__ == "DatasetGenerationError" and error.__cause__:
         error = error.__cause__  # only the cause's message names the reason
     lines = str(error).strip().splitlines() or [type(error).__name__]

@@ -103,7 +103,10 @@ def labels_from_frame(
 
 
 def _refuse_unequal_draw(items: Iterable[Sequence[tuple[Row, int]]]) -> None:
-    """Raise an error if a propensity is not m/K for an item with m rows and K options (a uniform draw)."""
+    """Raise an error if options were not drawn uniformly.
+
+    In a uniform draw, each of an item's m rows has the propensity m/K, where K is its number of options.
+    """
     for rows in items:
         for row, options in rows:
             drawn = row.number("propensity")
@@ -117,14 +120,14 @@ def _refuse_unequal_draw(items: Iterable[Sequence[tuple[Row, int]]]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _KnownOptions:
-    """Options by item id, or the options that all items share."""
+    """The known options: of each item by its id, or one list that all items share."""
 
     by_id: Mapping[str, Sequence[str]]
     shared: Sequence[str] = ()
 
     @classmethod
     def of(cls, items: Sequence[Item] | Sequence[str]) -> _KnownOptions:
-        """Read items or shared options. Raises WrongType or DataError for anything else."""
+        """Make the object from items or shared options. Raises WrongType or DataError for other values."""
         if isinstance(items, set | frozenset):
             raise DataError("must be a list, because the order of options matters", field="items")
         names = [each for each in items if isinstance(each, str)] if not isinstance(items, str) else []
@@ -243,9 +246,9 @@ def read_ratings(
     path
         The file or frame.
     item, annotator, label
-        Names of the three columns. Without the columns of annotator and label, every other column is an
-        annotator, and its cells are labels. An empty label is a missing rating: it is left out, and a later
-        row may contain the rating.
+        Names of the three columns. If the file lacks the columns `annotator` and `label`, every column except
+        `item` is named after an annotator and contains this annotator's labels. An empty label is a missing
+        rating: it is left out, and a later row may contain the rating.
     classes
         All classes. If given, any other label is an error.
 
@@ -342,8 +345,8 @@ def _split_rows(rows: Iterable[Row], item: str, annotator: str, label: str) -> I
 def _refuse_other_columns(ratings: Sequence[Rating], file: object, *, are_known: bool) -> None:
     """Raise an error if a column's name or labels suggest that it does not contain an annotator's ratings.
 
-    A column's labels suggest this if most of them occur in no other column. If `are_known` is true, labels
-    were already compared with given classes and are not checked again.
+    Labels suggest this if most of the column's labels occur in no other column. If `are_known` is true, the
+    labels were already compared with given classes, and only the names are checked.
     """
     for name in dict.fromkeys(rating.annotator for rating in ratings):
         if name.casefold() in _NO_PEOPLE:
@@ -419,7 +422,7 @@ def predictions_from_arrays(
         Items in the order of the rows.
     predicted
         Shape (N,): one label per item: a member of `classes`, the text of an option, or a position in
-        `classes` (without `classes`, in the first item's options).
+        `classes`. If `classes` is None, a position refers to the first item's options.
     probabilities
         Shape (N, K), columns as in `classes`; finite, rows sum to 1. Without `predicted`, the most probable
         class is the prediction; with `predicted`, the probabilities only give the confidence.

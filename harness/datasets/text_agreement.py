@@ -90,7 +90,7 @@ def _drop_letters(words: Sequence[str]) -> list[str]:
 
 
 def are_similar(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether two texts differ only by small corrections; in a short text no number may differ.
+    """Whether two texts differ only by small corrections; short texts must contain the same numbers.
 
     >>> are_similar(["which", "organ", "pumps", "blood"], ["wich", "organ", "pumps", "blood"])
     True
@@ -120,9 +120,11 @@ class TextCheck:
     Attributes
     ----------
     read_texts
-        Returns item id → text for all items; called only after a compared text differs from its item's text.
+        Function that returns item id → text for all items; called only after a compared text differs from its
+        item's text.
     checked, unchecked
-        Number of compared texts, and number of texts that could not be compared because one has no words.
+        Number of compared texts, and number of texts that were not compared because the log's text or the
+        item's text has no words.
     """
 
     read_texts: Callable[[], Mapping[str, str]]
@@ -133,9 +135,9 @@ class TextCheck:
     _shown: list[_Contradiction] = field(default_factory=list)
 
     def compare(self, line: int, item_id: str, ours: str, theirs: str, shown: str = "") -> None:
-        """Compare an item's text with the log's text, and report a contradiction with `refuse`.
+        """Compare an item's text with the log's text, and keep a contradiction for `refuse` to report.
 
-        `shown` is the rest of the log's prompt. If it contains the item's text, no contradiction is reported.
+        `shown` is the rest of the log's prompt. If it contains the item's text, there is no contradiction.
         """
         if ours == theirs:
             self.checked += 1

@@ -220,7 +220,7 @@ def _read_head(text: Iterator[str], as_saved: bool) -> tuple[int, str, str]:  # 
 
 
 def _lines(path: Path, encoding: str = _UTF_8) -> Iterator[str]:
-    """Decode a text in pieces, so that a file of any length needs little memory."""
+    """Yield a file's lines, decoded in pieces, so that a file of any length needs little memory."""
     return chain.from_iterable(_line_portions(path)) if encoding == _UTF_8 else _each_decoded(path, encoding)
 
 
@@ -296,7 +296,7 @@ def _number_lines(records: Sequence[list[str]], start: int) -> Iterator[int]:
 def no_file(path: Path) -> DataError:
     """Make the error for a missing file.
 
-    The message says if the path is a folder, or names a file with a similar name.
+    If the path is a folder, the message says so. Otherwise, it names a file with a similar name, if any.
     """
     if path.is_dir():
         return DataError("is a folder; name a file in it", file=path)

@@ -30,8 +30,7 @@ def read_workbook_portions(path: Path, columns: Sequence[str] = ()) -> Iterator[
     """Read the only sheet with content; the first row with content contains the column names.
 
     If `columns` are given, column names are normalised (`tidy_header`), and several sheets can have content.
-    The sheet that has all these columns is read, and others, for example a sheet of instructions, are left
-    out.
+    Only the sheet that has all these columns is read; a sheet of instructions, for example, is left out.
 
     Raises
     ------
@@ -66,7 +65,7 @@ def _read_records(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, lis
 
 
 def _refuse_bomb(path: Path) -> None:
-    """Raise DataError if a workbook would take far more memory than disk space."""
+    """Raise DataError if a workbook would unpack to too large a size."""
     try:
         with zipfile.ZipFile(path) as packed:
             parts = packed.infolist()
@@ -130,7 +129,7 @@ def _refuse_lost_cells(path: Path, title: str, columns: Sequence[str]) -> None:
 
 
 def _pick_sheet(path: Path, sheets: Sequence[Any], columns: Sequence[str]) -> list[Any]:
-    """Return, as a list, the one of several sheets with content that has the required columns.
+    """Return a list that contains only the sheet with the required columns.
 
     Raises DataError if no sheet has these columns, or more than one.
     """

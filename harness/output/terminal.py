@@ -20,7 +20,7 @@ from oversight.harness.output.safe_text import make_encodable, make_printable, m
 
 
 class _Printable(logging.Formatter):
-    """Log formatter that masks secrets and escapes control characters, which endpoints may have sent."""
+    """Log formatter that masks secrets and escapes control characters, for example in endpoint replies."""
 
     def format(self, record: logging.LogRecord) -> str:
         return make_printable(super().format(record))

@@ -181,9 +181,10 @@ def pairwise(panel: Panel) -> Pairwise:
 
 
 def _split_by_class(panel: Panel) -> Iterator[IntArray]:
-    """Split the rows of ratings into groups of whole classes, so that `_chance` needs little memory.
+    """Split the rows of ratings into groups, so that `_chance` needs little memory.
 
-    For each group, the arrays of `_chance` have at most about `CELLS` cells plus the cells of one class.
+    All ratings of one class are in the same group. For each group, the arrays of `_chance` have at most about
+    `CELLS` cells plus the cells of one class.
     """
     A, m = len(panel.annotators), np.bincount(panel.item)
     cells = np.minimum(A * A, np.bincount(panel.label, weights=m[panel.item], minlength=panel.K))
@@ -237,7 +238,7 @@ class AnnotatorAgreement:
         Number of items that the annotator rated.
     agreement
         Share of the other annotators' ratings of these items that equal this annotator's rating; None if
-        nobody else rated them.
+        nobody else rated these items.
     median_kappa
         Median of Cohen's κ with each other annotator; None if every κ is undefined.
     """
@@ -269,7 +270,7 @@ class AgreementReport(Displayable):
         Coefficient → reason why it is None.
     clusters, assumptions
         Number of clusters of items (None if items are independent), and the assumptions of α's interval. If
-        clusters exist, the interval treats them, not the items, as independent.
+        clusters exist, the interval treats clusters instead of items as independent.
     unreliable
         Classes with α below 0.8.
 

@@ -55,7 +55,7 @@ class Agreement(ResultWithNotes):
     level
         Confidence level of the interval.
     pairable
-        Number of ratings on items with at least two ratings; other ratings do not count.
+        Number of ratings on items with at least two ratings; a single rating of an item does not count.
     items, clusters
         Number of items with at least two ratings, and number of their clusters (None if items are
         independent).
@@ -95,7 +95,7 @@ def krippendorff_alpha(
 
     The interval gives items or clusters random weights, and adds one invented item that lowers or raises α
     most (module `weighted_units`). In simulations with 5 or more items, the interval has its nominal
-    coverage, also with rare classes or if all ratings agree.
+    coverage, even if classes are rare, or if the annotators agree on every item.
 
     Parameters
     ----------
@@ -261,7 +261,10 @@ def _with_unit(drawn: FloatArray, rows: int, one: IntArray, weight: FloatArray |
 
 
 def category_alphas(votes: Any) -> dict[int, float | None]:
-    """Return class → α of the class against all others; None if no rating or every rating has the class."""
+    """Return class → α of this class against all other classes.
+
+    α is None if no rating or every rating is of this class.
+    """
     check_votes(votes)
     kept, _ = _pairable(votes)
     m = kept.sum(axis=1)
@@ -318,7 +321,7 @@ class WeightedVotes:
         """Return α for each of B weightings of the R rows, shape (B,); `weights` has shape (B, R).
 
         The weights are scaled so that the weighted number of ratings is `n`. The rows with positive weight
-        must contain two different values.
+        must have votes for at least two different values.
         """
         found = np.empty(len(weights))
         step = max(1, CELLS // max(*self.votes.shape, self.votes.nnz))

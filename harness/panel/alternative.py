@@ -1,10 +1,10 @@
 """Alternative annotator test: whether a model may replace annotators.
 
 Each annotator j is left out in turn. On each item that j rated, the model and j are compared by the share of
-the other annotators' labels that each of them matches. The test statistic is the share of items on which j
-matches at least as many labels as the model, minus the share on which the model matches at least as many as
-j. H₀: statistic ≥ ε is tested one-sided by Student's t; ε is the disadvantage that is accepted because the
-model costs less. The false discovery rate over annotators is at most q (Benjamini & Yekutieli 2001).
+the other annotators' labels that each matches. The test statistic is the share of items on which j matches at
+least as many labels as the model, minus the share on which the model matches at least as many as j. H₀:
+statistic ≥ ε is tested one-sided by Student's t; ε is the disadvantage that is accepted because the model
+costs less. The false discovery rate over annotators is at most q (Benjamini & Yekutieli 2001).
 
 The winning rate is the share of annotators against whom H₀ is rejected; the model passes if it is at least ½.
 The advantage probability is the mean share of items on which the model agrees with the other annotators at
@@ -47,8 +47,8 @@ class AnnotatorDuel:
         Share of these items on which the model agrees with the other annotators at least as much as this
         annotator agrees with them; None without items.
     human
-        Share of these items on which this annotator agrees with the others at least as much as the model
-        does; None without items.
+        Share of these items on which this annotator agrees with the other annotators at least as much as the
+        model does; None without items.
     p
         p-value of the test that the model may replace this annotator; None if the test is not made.
     won
@@ -76,8 +76,9 @@ class Alternative:
         Whether the winning rate is at least ½, so that the model may replace the annotators; None if too few
         annotators could be tested.
     winning_rate, advantage
-        Share of the annotators against whom the model wins, and mean share of items on which it agrees with
-        the other annotators at least as much as the annotator who is left out; None if `passed` is None.
+        Share of the annotators against whom the model wins; and mean over the tested annotators of
+        `AnnotatorDuel.model`, the share of items on which the model agrees with the other annotators at least
+        as much as this annotator does. None if `passed` is None.
     winning_interval
         95 % Clopper–Pearson interval of the winning rate, which treats the annotators as a random sample;
         None if `passed` is None.
@@ -109,9 +110,10 @@ def assess_alternative(
     panel
         Panel with independent items; items in clusters are refused, because the t-test assumes independence.
     predicted
-        Shape (N,): the model's label; −1 if its answer is unreadable, which agrees with no annotator.
+        Shape (N,): the model's label; −1 for an unreadable answer, which counts as different from every
+        annotator's label.
     epsilon
-        ε in [0, 1): disadvantage against an annotator that is accepted because the model costs less.
+        ε in [0, 1): how much worse than an annotator the model may be, because it costs less.
     false_discovery
         q in (0, 1): largest expected share of false wins among the annotators against whom the model wins.
 
@@ -183,7 +185,7 @@ def _duel(name: str, j: int, grid: IntArray, predicted: IntArray, epsilon: float
 
 
 def _agreement(label: IntArray, others: IntArray) -> FloatArray:
-    """Return the share of the other annotators' labels that equal `label`, per item; 0 if unreadable."""
+    """Return, per item, the share of the other annotators' labels that equal `label`, which may be −1."""
     rated = others != NO_LABEL
     same = (others == label[:, None]) & rated
     found: FloatArray = same.sum(axis=1) / rated.sum(axis=1)

@@ -89,7 +89,8 @@ def betting_confidence(
     hits
         Shape (n,): agreement of model and aggregate, in [0, 1].
     x
-        Shape (n,): X of the same items, in [0, 1]; the ceiling is a function of the mean of X.
+        Shape (n,): the items' values X in [0, 1], for example the share of agreeing pairs of annotators; the
+        ceiling is a function of the mean of X.
     tangent
         Function that returns the value and the slope of the ceiling's tangent.
     seed

@@ -127,7 +127,7 @@ def shuffled(grid: IntArray, seed: int) -> IntArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrowthPoint:
-    """L and the ceilings for `annotators` labels per item, averaged over shuffles.
+    """The model's agreement L and the ceilings, from `annotators` labels per item, averaged over shuffles.
 
     With one label per item, the ceilings are None.
     """
@@ -187,7 +187,7 @@ def _point(k: int, L: float, *bounds: float) -> GrowthPoint:
 
 
 def _bounds(slots: IntArray, K: int, C: int, predicted: IntArray) -> tuple[float, float, float, float, float]:
-    """Return L and the ceilings; items' labels are numbered 0 to K − 1, and C counts all classes."""
+    """Return L and the ceilings; `slots` contains labels from 0 to K − 1, and C counts all classes."""
     votes = np.stack([(slots == c).sum(axis=1) for c in range(K)], axis=1)
     L = float(np.nanmean(agreement_with(plurality(votes), predicted)))
     if slots.shape[1] < 2:

@@ -1,9 +1,9 @@
 """Certainty p_d of an item's label, which is the vote share of its most frequent class, and bins of p_d.
 
-A rater is scored by the majority label, and items are put in bins by certainty. If both include the rater's
-own vote, the rater has an advantage over a model: at p_d → 1, every rater is right by construction.
-`leave_rater_out` removes the rater's vote from the majority and the certainty with which rater and model are
-scored.
+A rater is scored by the majority label, and items are put in bins by certainty. If the majority and the bins
+include the rater's own vote, the rater has an advantage over a model: at p_d → 1, every rater is right by
+construction. `leave_rater_out` removes the rater's vote from the majority and the certainty with which rater
+and model are scored.
 
 Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500), section 2; the
 leave-one-out form is this project's.
@@ -128,12 +128,12 @@ def leave_rater_out(
     voters
         Positions of the annotators whose votes form the reference; by default all.
     circular
-        Whether to keep the judged rater's own vote in the reference, as in the source.
+        Whether to keep the judged annotator's own vote in the reference, as in the paper.
 
     Raises
     ------
     EstimateError
-        If no judged rating has another voter on its item.
+        If no judged annotator rated an item that another voter also rated.
     """
     everyone = range(len(panel.annotators))
     voting = np.isin(panel.annotator, list(everyone if voters is None else voters))

@@ -69,11 +69,11 @@ class Units:
     fullness: float = 1.0
 
     def at_most(self, mean: float, bound: float) -> float:
-        """Return an upper bound on the p-value of "θ ≤ `bound`", given the observed `mean` over items."""
+        """Return an upper bound on the p-value of "θ ≤ `bound`"; `mean` is the observed mean over items."""
         return chernoff_high(self._over_units(mean, bound), self.number, bound)
 
     def at_least(self, mean: float, bound: float) -> float:
-        """Return an upper bound on the p-value of "θ ≥ `bound`", given the observed `mean` over items."""
+        """Return an upper bound on the p-value of "θ ≥ `bound`"; `mean` is the observed mean over items."""
         return chernoff_low(self._over_units(mean, bound), self.number, bound)
 
     def highest(self, mean: float, alpha: float) -> float:
@@ -272,9 +272,10 @@ def agreement_tail(e: Evidence) -> tuple[PValue, str]:
 
 
 def two_point(e: Evidence) -> float | None:
-    """Return the share of agreeing pairs below 1, if an item can have only one such value; otherwise None.
+    """Return the only value below 1 that an item's share of agreeing pairs can have.
 
-    This is so for two annotators (value 0), and for three annotators of two classes (value 1/3).
+    The value is 0 for two annotators, and 1/3 for three annotators of two classes. In every other case, None
+    is returned.
     """
     if e.m == 2:
         return 0.0

@@ -166,7 +166,7 @@ def critical_wins(n: int, level: float = 0.95) -> int:
 def direct_result(
     wins: int, losses: int, *, neither: int = 0, unsettled: int = 0, screened: int, level: float = 0.95
 ) -> DirectResult:
-    """Test and estimate the difference in accuracy from the experts' answers.
+    """Test and estimate the accuracy of the model minus that of the average annotator.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def sign(first: ArrayLike, second: ArrayLike) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedTest:
-    """A named test that computes the one-sided p-value of "`first` is not better" on the same units."""
+    """A paired test and its name; `p_value` tests "the first scores are not better than the second"."""
 
     name: str
     p_value: Callable[[FloatArray, FloatArray], float]
@@ -102,12 +102,12 @@ def over_clusters(cluster: IntArray) -> PairedTest:
 
 
 def hlpi(machines: list[float], people: list[float]) -> float:
-    """Return the machines' median agreement with the reference divided by the people's median agreement.
+    """Return the machines' median agreement with the reference, divided by the people's median.
 
     Raises
     ------
     EstimateError
-        If either list is empty.
+        If `machines` or `people` is empty.
     NotIdentified
         If the people's median is not above 0.
 
@@ -157,8 +157,8 @@ class HumanLevelStanding:
         Numbers of people whom the system significantly exceeds, who do not differ significantly from it, and
         who significantly exceed it.
     p_better, p_worse
-        Person → one-sided p-value, corrected for multiple tests, of "the system is not better than this
-        person" or of "the system is not worse".
+        Person → one-sided p-value, corrected for multiple tests. The null hypothesis is "the system is not
+        better than this person" for `p_better`, and "the system is not worse than this person" for `p_worse`.
     """
 
     name: str
@@ -190,8 +190,8 @@ class HumanLevel(ResultWithNotes):
         Name of the test, the correction for multiple tests, and the level. For each system, Holm's correction
         covers its tests against all people in both directions.
     alphas
-        Category → Krippendorff's α among the people; None if all ratings are alike. If items have one label,
-        the only key is ``"all"``. If α is below 0.8, the category is not well defined.
+        Category → Krippendorff's α among the people; None if all ratings are alike. For
+        `human_level_choices`, the only key is ``"all"``. If α is below 0.8, the category is not well defined.
 
     Examples
     --------
@@ -370,7 +370,8 @@ def human_level_choices(
     Raises
     ------
     EstimateError
-        If lengths differ, a person judged no item with a reference, or an option is unknown.
+        If lengths differ, there are no people or systems, a person judged no item with a reference, or
+        `correction` is unknown.
 
     Examples
     --------
@@ -416,7 +417,9 @@ def _alpha(labels: list[IntArray], K: int) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AveragePrecision:
-    """Average precision for the best, worst and random order of tied documents; without ties, all are equal.
+    """Average precision for the best, worst and random order of tied documents.
+
+    Without ties, all three are equal.
 
     `chance` is the expected average precision of a random ranking. It is near the share of relevant
     documents, and above this share if there are few documents.

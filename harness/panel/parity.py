@@ -7,7 +7,8 @@ score of an expert. It also reports precision, recall and F1 of a positive class
 Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500). The paper compares raters with
 a majority that includes their own vote. Its bins are also computed with this vote. Even if raters and model
 behave identically, this scoring shows a human lead of ten points or more in the certain bins. By default this
-module leaves the rater out of both the majority and the bins; ``circular=True`` computes the published form.
+module leaves the rater's own vote out of the majority and the bins; ``circular=True`` computes the published
+form.
 
 Precision, recall and F1 are reported with the expected scores of an expert who gives the majority label with
 probability p_d (equations 1, 2, 7–9).
@@ -51,7 +52,7 @@ from oversight.harness.types import Displayable, HtmlTable, Note, NoteKind, Resu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """Scores to expect of an expert who gives the majority label with probability p_d (`expected_scores`)."""
+    """Expected scores of an expert who gives the majority label with probability p_d (`expected_scores`)."""
 
     accuracy: float
     precision: float
@@ -66,7 +67,7 @@ class Scores:
     Attributes
     ----------
     undefined
-        Name of each score that is None → reason.
+        Name of a score → reason why it is None.
     """
 
     precision: Share | None
@@ -86,7 +87,7 @@ class Detection:
     expected
         Expected scores of an expert (`Expected`), computed from the mean certainty and `positive`.
     delta_f1
-        F1 of the human minus F1 of the model; None if one of them is undefined, or if the difference is
+        F1 of the human minus F1 of the model; None if either F1 is undefined, or if the difference is
         withheld.
     undefined
         ``"delta_f1"`` → reason why `delta_f1` is None; empty if `delta_f1` is given.
@@ -211,7 +212,7 @@ def _estimate(
     nothing
         Reason to return if the score's denominator is 0.
     size, seen
-        Mean number of rows per independent unit: over all bins, and in the bin that is estimated.
+        Mean number of rows per independent unit: `size` over all bins, `seen` in the bin that is estimated.
     """
     over, under = np.zeros((2, len(parts), 6))
     for j, (who, name) in enumerate(parts):
@@ -323,7 +324,7 @@ class ParityBin(ResultWithNotes):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """One sentence per reason why intervals may not hold, and per withheld score."""
+        """Sentences with the reasons why intervals may not be valid, and why scores are None."""
         shares = (self.human, self.model, self.delta)
         found = dict.fromkeys(f"the intervals may not hold: {s.why}" for s in shares if s.why)
         return (*found, *(() if self.detection is None else self.detection.remarks))
@@ -336,15 +337,17 @@ class Parity(Displayable):
     Attributes
     ----------
     stratify
-        Whether human or model accuracy over all items is below 80 %, so that the overall result misleads.
+        Whether the accuracy of human or model over all items is below 80 %. Then the comparison within bins
+        counts, because the comparison over all items can mislead.
     method
         ``"leave-one-out"``, ``"separate voters"`` or ``"circular"``.
     guessing
         Accuracy of guessing a class uniformly.
     clusters, assumptions
-        Number of clusters of all items (None if items are independent), and the assumptions on clusters.
+        Number of clusters (None if items are independent), and the assumptions that intervals make on
+        clusters.
     undefined
-        Name of each result that is withheld because items are in clusters → reason.
+        Name of a result → reason why it is withheld, if items are in clusters.
 
     Examples
     --------
@@ -536,8 +539,8 @@ def _bin(
     """Compare human and model in one bin of certainty.
 
     `size` is the mean number of rows per independent unit over all bins. Each interval adds one invented unit
-    of this size to the sample. The size is not taken from the bin alone, which may contain only some rows of
-    a unit.
+    of this size to the sample. The mean within the bin can be too small, because a bin can contain only some
+    rows of a unit.
     """
     human, model = rows.right(rows.human), rows.right(rows.model)
     items = len(np.unique(rows.item))

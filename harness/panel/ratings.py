@@ -375,7 +375,10 @@ TIE = 1e-9
 
 
 def plurality(scores: IntArray | FloatArray) -> BoolArray:
-    """Return a mask of the classes with the most votes on each item, shape (N, K); none without votes."""
+    """Return a mask of each item's classes with the most votes; shape (N, K).
+
+    All entries of an item without votes are False.
+    """
     best = scores.max(axis=1, keepdims=True)
     winners: BoolArray = (scores >= best - TIE * np.maximum(1, np.abs(best))) & (best > 0)
     return winners

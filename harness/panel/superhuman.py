@@ -66,7 +66,7 @@ class AssumptionCheck:
         `right_given_right` is None if no item has two labels.
     model_right, model_repeats, model_wrong
         On items on which the aggregate is wrong: P(model = ℓ*), P(model = the aggregate's wrong label), and
-        P(model = any wrong label). The paper compares `model_right` with the last of these. Theorem 3 needs
+        P(model = any wrong label). The paper compares `model_right` with `model_wrong`. Theorem 3 needs
         `model_right` ≥ `model_repeats`. None if the aggregate is never wrong.
     wrong_items
         Number of items where the aggregate is wrong; a tie counts with the share of its wrong classes.
@@ -220,7 +220,8 @@ def list_conditions(
     margin
         Lower confidence bound of the model's agreement with the aggregate, minus the upper confidence bound
         of the lowest ceiling. Oracle labels support the assumption that the model does not share the
-        annotators' errors if this agreement exceeds the model's accuracy by at most `margin`.
+        annotators' errors if the model's agreement with the aggregate exceeds the model's accuracy by at most
+        `margin`.
     """
     if not certified:
         return ()
@@ -288,7 +289,7 @@ class Superhuman(ResultWithNotes, Displayable):
     against
         Ceiling → confidence that the model beats it.
     fixed
-        Whether the annotators are a fixed group rather than a draw from a pool.
+        Whether the annotators are a fixed group, not drawn from a pool.
     valid
         Ceilings that a certificate can use (`list_valid_ceilings`), in the order in which they are tested.
     certified
@@ -312,7 +313,7 @@ class Superhuman(ResultWithNotes, Displayable):
         Number of clusters of the N items; bounds and confidences treat the clusters as independent. None if
         items are independent.
     undefined
-        Name of each result that is withheld because items are in clusters → reason.
+        Name of a result → reason why it is withheld, if items are in clusters.
 
     Examples
     --------
@@ -521,8 +522,8 @@ def assess_superhuman(
         Panel of at least two annotators; the number of labels may differ between items. If its items are in
         clusters, clusters are the independent units of every bound and confidence.
     predicted
-        Shape (N,): the model's class of every item; negative if its answer is unreadable, which agrees with
-        nothing.
+        Shape (N,): the model's class of every item; negative for an unreadable answer, which counts as
+        different from the aggregate.
     aggregate
         ``"plurality"`` (tied classes share an item's weight), ``"weighted"`` (needs `weights`), or
         ``"dawid-skene"`` (needs the extra ``crowd``). Dawid–Skene makes items dependent, so its confidence
@@ -533,8 +534,8 @@ def assess_superhuman(
         Shape (N,): the truth if known, otherwise negative; used to test the assumptions.
     pool
         Whether the annotators of an item were drawn from a pool. If so, the ceilings U_e and U_star hold for
-        the pool's average annotator. By default, false if an item was rated by all annotators, otherwise
-        true.
+        the pool's average annotator. The default is false if at least one item was rated by all annotators,
+        otherwise true.
     test
         ``"split"`` (module `certificate`) or ``"paired"`` (module `betting_test`, on items with two or more
         labels, in an order drawn with `seed`). Choose the test before seeing results, because the better of
@@ -611,7 +612,7 @@ def _gather(panel: Panel, hits: FloatArray, bounds: Ceiling, m: IntArray, C: int
 def _paired(
     against: Mapping[str, Certainty], bounds: Ceiling, C: int, test: Callable[[FloatArray, Tangent], float]
 ) -> dict[str, Certainty]:
-    """Return ceiling → confidence that the model beats it, computed with the paired betting test."""
+    """Return ceiling → confidence that the model beats this ceiling, by the paired betting test."""
     how: dict[str, tuple[FloatArray, Tangent]] = {
         "U_e": (bounds.pairs, root),
         "U_t": (bounds.pairs_t, root),
@@ -686,10 +687,10 @@ def _sampling(e: Evidence) -> str:
 
 
 def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:
-    """Return the number of items that would certify if L and the annotators' agreement stayed the same.
+    """Return how many items a certificate would need if L and the annotators' agreement stayed the same.
 
-    The number is the smallest one within 1 %. It is None if L does not exceed the ceiling, or if more than
-    `MOST_ITEMS` items would be needed.
+    The result exceeds the smallest sufficient number by at most about 1 %. It is None if L does not exceed
+    the ceiling, or if more than `MOST_ITEMS` items would be needed.
     """
     if certify(e, (ceiling,))[ceiling].bound >= e.L:
         return None

@@ -7,7 +7,7 @@ unit is right or wrong as a whole, the ends are those of Clopper & Pearson. For 
 ends are Gaffke's (2005, Math. Methods Stat. 14). No distribution is known for which Gaffke's interval covers
 the mean too rarely (Learned-Miller & Thomas 2019, arXiv 1905.06208).
 
-The unit of a share is an item with all its judgements, or a cluster of items.
+For a share of judgements, a unit is an item with all its judgements, or a cluster of items.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def explain_few_clusters(unit: IntArray) -> str:
 
 
 def draw_unit_more(draws: int, seed: int) -> FloatArray:
-    """Draw random weights of the one invented unit that an interval adds to the sample; shape (draws,)."""
+    """Draw, for every random draw, the weight of the invented unit that an interval adds; shape (draws,)."""
     return np.random.default_rng([seed, 1]).standard_exponential(draws)
 
 
@@ -134,8 +134,8 @@ class WeightedUnits:
         score
             Function that computes the score from sums.
         units
-            Shape (c, q): the c contributions to the q sums that the one invented unit could make. This unit
-            has the mean size of the real units.
+            Shape (c, q): c candidates for the invented unit. Each row has a candidate's contributions to the
+            q sums. Candidates have the mean size of the real units.
         level, effective
             As in `find_ends`.
         """

@@ -80,8 +80,8 @@ def is_gone(machine: str, pid: int, start: str) -> bool:
 def find_openers(file: Path) -> list[tuple[int, str]]:
     """Return the ids and commands of this user's other processes that have a file open; only on Linux.
 
-    Files whose names begin with the file's name, such as an SQLite log, also count. If some processes hold a
-    write lock on such a file, only these processes are returned.
+    Files whose names begin with the name of `file`, such as an SQLite log, also count. If any process holds a
+    write lock on one of these files, only the processes with a lock are returned.
     """
     with contextlib.suppress(OSError):
         wanted = {(s.st_dev, s.st_ino) for s in map(os.stat, file.parent.glob(f"{file.name}*"))}

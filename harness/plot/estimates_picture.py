@@ -38,7 +38,7 @@ class _Drawn:
 
 
 def estimates(report: StudyReport | Results, axes: Axes | None = None) -> Axes:
-    """Draw every estimate of every model with its interval; and the true accuracy if the key was unsealed.
+    """Draw every model's estimates with intervals, and its true accuracy if the answer key was unsealed.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ _ABREAST = 3
 
 
 def closing(closings: Mapping[str, EstimatesOverTime], axes: Axes | None = None) -> Axes:
-    """Draw every model's estimate from growing numbers of answers, in the order of the draw.
+    """Draw how every model's estimate changes as answers are added in the order their questions were drawn.
 
     Parameters
     ----------

@@ -164,7 +164,7 @@ def _change_text(change: RateChange | None) -> str:
 
 
 def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
-    """Return every coefficient as JSON, with the notes on α and whether its interval is valid."""
+    """Return every coefficient as JSON, with the notes on α and whether α's interval is valid."""
     found: dict[str, Any] = _add_holds(to_json(report))
     if report.alpha is not None:
         found["alpha"]["notes"] = [str(note) for note in report.alpha.notes]
@@ -172,7 +172,7 @@ def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
 
 
 def certificate_to_json(found: Superhuman, growth: Sequence[GrowthPoint]) -> dict[str, Any]:
-    """Return bounds, scores, the verdict with its conditions, and bounds by annotators per item as JSON."""
+    """Return as JSON a certificate's bounds, scores and verdict, and the bounds in `growth`."""
     told: dict[str, Any] = to_json(found) | {
         "verdict": found.verdict,
         "holds": found.holds,
@@ -191,7 +191,7 @@ def certificate_to_json(found: Superhuman, growth: Sequence[GrowthPoint]) -> dic
 
 
 def parity_to_json(found: Parity, level: HumanLevel | None) -> dict[str, Any]:
-    """Return human and model in every bin as JSON, with notes, and human-level indices if given.
+    """Return the results of human and model in every bin as JSON, and those in `level` if given.
 
     Every interval has ``holds``, and a reason ``why`` if it may not be valid. ``undefined`` contains a reason
     for each value that is None.
@@ -289,7 +289,7 @@ def _classes_to_json(classes: ClassEstimates) -> dict[str, Any]:
 
 
 def differences_to_json(found: ClassComparison) -> dict[str, Any]:
-    """Return the object that ``oversight compare --metrics … --json`` prints: all pairs, for each result."""
+    """Return what ``oversight compare --metrics … --json`` prints: every metric for every pair of models."""
     return {
         "results": {name: [_pair_to_json(c) for c in pairs] for name, pairs in found.results.items()},
         "undefined": dict(found.undefined),

@@ -44,7 +44,7 @@ def _value_text(check: GateCheck) -> str:
 def evidence_text(check: GateCheck) -> str:
     """Return the smaller of the p-values for "below the bar" and "above the bar", with its method.
 
-    Without p-values, return method and level of the interval.
+    If the check has no p-values, return the method and the level of its interval.
     """
     v = check.verdict
     if math.isnan(v.p_below):
@@ -54,7 +54,7 @@ def evidence_text(check: GateCheck) -> str:
 
 
 def explain_verdict(check: GateCheck) -> list[str]:
-    """Return lines: why a check is undecided, how many answers would probably decide it, and remarks."""
+    """Return lines that say why a check is undecided and how many answers would decide it, then remarks."""
     v = check.verdict
     lines = [v.why] if v.why else []
     if v.further is not None:

@@ -26,8 +26,8 @@ class SearchedCandidate:
     standing
         Score of the candidate; None while no answer to a labelled item can be scored.
     on_front
-        Whether the candidate is on the Pareto front of score and tokens, among the candidates that answered
-        all items: none of these is at least as good in both and better in one of them.
+        Whether the candidate is on the Pareto front: no other candidate that answered all items has a score
+        at least as high for at most as many tokens, with one of the two being better.
     raced_out
         Whether the candidate was dropped before it had answered all items.
     diff
@@ -112,14 +112,15 @@ class SearchReport(Displayable):
     splits
         Split → number of items.
     proposals, planned
-        Number of proposals so far, and planned number.
+        Number of proposals made so far, and number of proposals planned.
     refused, duplicates
         Reasons why proposals were refused, and number of proposals whose program existed already.
     a_a
         Text of the A/A comparison: the start is compared with itself by the test that compares it with the
         winner.
     power
-        Lines on the statistical power of the labels, experts' observed errors, and removed items.
+        Lines on three things: the statistical power of the labels, the experts' observed errors, and the
+        items that were removed.
     spent
         Stage → number of tokens, without answers about removed items.
     """

@@ -124,7 +124,7 @@ def gate_screen(report: GateReport) -> RenderableType:
 def counts_table(
     estimates: Mapping[str, Estimate], undefined: Mapping[str, str], title: str
 ) -> RenderableType:
-    """Return a table of estimates from counts, followed by remarks."""
+    """Return a table with one row per estimate, followed by lines with cautions and notes."""
     table = Table("estimator", "accuracy", "s.e.", "interval", "method", title=title)
     for name, e in estimates.items():
         se = "" if e.se is None else percent(e.se)
@@ -223,7 +223,7 @@ def _table(study: StudyReport, options: EstimateOptions) -> Table:
 
 
 def _rows(model: ModelReport, options: EstimateOptions) -> list[tuple[str, Estimate | None]]:
-    """Return name and estimate of each row of a model; a second row has the anytime interval if requested."""
+    """Return (name, estimate) of a model's one or two table rows; the second has the anytime interval."""
     anytime = model.estimates.get("anytime") if options.anytime else None
     return [(model.name, model.accuracy), *([("  at any time", anytime)] if anytime else [])]
 
@@ -311,7 +311,7 @@ def _unreadable_lines(numbers: Mapping[str, int]) -> list[str]:
 
 
 def _option_lines(models: Sequence[ModelReport], options: EstimateOptions) -> list[str]:
-    """Return lines on the effect of the command's options on the intervals."""
+    """Return lines that say how the options of the command changed the intervals."""
     lines = []
     if options.looks:
         lines.append(
@@ -368,7 +368,7 @@ def _check_lines(models: Sequence[ModelReport]) -> list[str]:
 
 
 def _why_none(study: StudyReport) -> str:
-    """Return why no model has an accuracy: the reasons by model, or the experts who have not answered."""
+    """Return why no model has an accuracy: a reason per model, or the names of experts without answers."""
     if all("accuracy" in model.undefined for model in study.models):
         return f"No accuracy: {_reason(study.models[0])}"
     silent = [f"{x.name} ({x.asked} open)" for x in study.experts if not x.yes + x.no + x.abstained]
@@ -393,7 +393,7 @@ def _note_line(note: str, names: Sequence[str], of: int) -> str:
 
 
 def _group(told: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    """Group texts by model: return each text once, with the names of its models.
+    """Return each text once, with the names of all models that have this text.
 
     Texts that differ only in numbers count as the same text.
     """

@@ -78,7 +78,7 @@ class Displayable(ABC):
 
 
 def to_frame(result: Displayable | Mapping[str, Displayable] | Iterable[Any]) -> DataFrame:
-    """Convert results, or records such as items and labels, to a pandas frame.
+    """Convert one or more results, or records (for example items or labels), to a pandas frame.
 
     Parameters
     ----------
@@ -213,12 +213,13 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Counts behind an estimate; numbers of items unless said otherwise.
+    """Counts behind an estimate; they count items unless stated otherwise.
 
     Attributes
     ----------
     ordinary, complementary
-        Numbers of labels used: from yes answers, and from no answers.
+        Numbers of labels used: `ordinary` labels come from yes answers, `complementary` labels from no
+        answers.
     abstained
         Questions that the expert answered with "unsure" or skipped (missing labels).
     unreadable
@@ -228,8 +229,8 @@ class Counts:
     unlabelled
         Predicted items about which experts were asked, but without a label.
     unasked
-        Predicted items about which no expert was asked. If only labels are known, these items count as
-        unlabelled.
+        Predicted items about which no expert was asked. If the labels are known but not the questions, these
+        items count as unlabelled.
     unpredicted
         Items about which experts were asked, but on which the model was not run.
     """
@@ -322,7 +323,7 @@ class Estimate(ResultWithNotes, Displayable):
 
     @property
     def holds(self) -> bool:
-        """Whether the interval reaches its confidence level under the assumptions (`why` is empty)."""
+        """Whether the interval has its confidence level under the assumptions, that is, `why` is empty."""
         return not self.why
 
     @property
@@ -332,7 +333,7 @@ class Estimate(ResultWithNotes, Displayable):
 
     @property
     def all_notes(self) -> tuple[Note, ...]:
-        """The notes; a note is added if the estimate lies outside its interval and no note reports this."""
+        """The field `notes`; if the value lies outside the interval, a note that says so is included."""
         is_inside = self.low - _ROUNDING <= self.value <= self.high + _ROUNDING
         kinds = {note.kind for note in self.notes}
         if is_inside or kinds & {NoteKind.OUT_OF_RANGE, NoteKind.VALUE_OUTSIDE_INTERVAL}:
@@ -426,7 +427,7 @@ def caution_text(estimate: Estimate) -> str:
 
 
 def caution_lines(estimates: Mapping[str, Estimate]) -> list[str]:
-    """Return one warning per reason why intervals may not hold, with the names of their estimators."""
+    """Return one warning per reason why intervals may not be valid, with the estimators it concerns."""
     about: dict[str, list[str]] = {}
     for name, estimate in estimates.items():
         if not estimate.holds:

@@ -1,4 +1,4 @@
-"""Protocols' statements about the use of their labels, and labels with the design that produced them."""
+"""How a protocol's labels can be used, and labels with the design by which they were collected."""
 
 from __future__ import annotations
 
@@ -122,9 +122,9 @@ class LabelDesign:
 
 
 class Labels(Sequence[Label]):
-    """Labels in the order of their answers, with their design; slices keep the design.
+    """Labels in the order of their answers, with the design by which they were collected.
 
-    A comparison with ``==`` ignores the design.
+    Slices keep the design. A comparison with ``==`` ignores it.
 
     Examples
     --------
@@ -206,7 +206,7 @@ _PLAIN = LabelDesign(statements=(), asked=frozenset())
 
 
 def design_of(labels: Sequence[Label]) -> LabelDesign:
-    """Return the design that labels carry; for a plain list of labels, an empty design."""
+    """Return the design of `Labels`, or an empty design for a plain list of labels."""
     return labels.design if isinstance(labels, Labels) else _PLAIN
 
 

@@ -209,7 +209,7 @@ class Note:
 
     @property
     def flag(self) -> str:
-        """The note as written in JSON and frames: the flag of its kind, and the remark if there is one."""
+        """The note as written in JSON and frames: the flag of the note's kind, then the remark, if any."""
         remark = self._remark()
         return f"{self.kind.flag}: {remark}" if remark else self.kind.flag
 

@@ -85,9 +85,9 @@ class Standing:
         Posterior mean and standard deviation of the accuracy, and an interval of about 95 %. All candidates
         share an uncertain mean level. `sd` excludes the uncertainty of this level; the interval includes it,
         and also the probability of a large improvement. Failed answers count as wrong for the lower end and
-        as right for the upper end. Answers without an option are wrong, so `mean` and `low` are at most
-        the share of the other answers, and `high` is at most the upper end of this share's interval.
-        Candidates are ranked by the mean before this limit.
+        as right for the upper end. Answers without an option are wrong, so `mean` and `low` are limited to
+        the share of answers with an option, and `high` to the upper end of this share's interval. Candidates
+        are ranked by the mean before it was limited.
     p_best
         Posterior probability that the candidate is the best in the archive.
     p_better, verdict
@@ -96,9 +96,9 @@ class Standing:
     tokens
         Tokens per item, sent and received together.
     invalid_rate, error_rate
-        Share of answers that named no option, and share of answers that failed at the same time as answers of
-        other programs. Answers that named no option score 0; failures that the program may have caused count
-        among them. Answers that failed together with those of other programs are excluded from the score.
+        Two shares of the answers. `invalid_rate` counts answers that named no option, and failures that the
+        program may have caused; these answers score 0. `error_rate` counts answers that failed at the same
+        time as answers of other programs; these answers are excluded from the score.
     """
 
     n_items: int

@@ -212,7 +212,7 @@ class Question:
 class Answer:
     """An expert's answer to a question.
 
-    `question.expert` was asked first; `expert` is the person who answered.
+    `question.expert` is the person who was asked first; `expert` is the person who answered.
 
     Examples
     --------
@@ -231,7 +231,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Information about an item's truth from one answered question.
+    """Information about the true option of an item from the answer to one question.
 
     `propensity` is the probability with which `option` was drawn for the question; `propensities` are the
     probabilities of all options, empty if they are equal.
@@ -374,9 +374,9 @@ class ForeignAnswer(NamedTuple):
     options
         The options in the order of their letters in the log; empty if unknown.
     answer
-        Index into `options`, or into the item's stored options if `options` is empty; or the text that the
-        other program read as the answer, for example a letter. If this text names no option, the option is
-        read from `raw`. None if the other program read no answer.
+        Either an index into `options` (into the item's stored options if `options` is empty), or the text
+        that the other program read as the answer, for example a letter. If this text names no option, the
+        option is read from `raw`. None if the other program read no answer.
     raw
         Text that the model wrote.
     error
@@ -433,7 +433,10 @@ class Finding:
 
 
 def find_option(options: Sequence[str], said: str) -> int | None:
-    """Return the index of the option with this text (ignoring case and spaces if needed), or None."""
+    """Return the index of the option with this text, or None.
+
+    If no option equals the text, the only option that differs just in case or spaces counts.
+    """
     if said in options:
         return options.index(said)
     folded = list(map(fold_text, options))
@@ -441,7 +444,7 @@ def find_option(options: Sequence[str], said: str) -> int | None:
 
 
 def fold_text(text: str) -> str:
-    """Return a text in lower case and with single spaces, to compare it with others."""
+    """Return a text in lower case and with single spaces, for comparisons."""
     return " ".join(text.casefold().split())
 
 
@@ -505,7 +508,7 @@ _Record = TypeVar("_Record")
 
 
 class SharedOptions(list[_Record]):
-    """A list of predictions or labels of items that all have the same options.
+    """A list of predictions, or of labels, whose items all have the same options.
 
     Parameters
     ----------
@@ -521,7 +524,7 @@ class SharedOptions(list[_Record]):
 
 
 def refuse_other_options(lists: Iterable[object]) -> None:
-    """Raise an error if lists of predictions or labels have different options, or the same in another order.
+    """Raise an error if lists of predictions or labels do not have the same options in the same order.
 
     Lists whose options are unknown are ignored.
 

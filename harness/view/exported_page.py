@@ -104,7 +104,8 @@ def leave_out_texts(value: Any, *, own_options: bool = False) -> Any:
     Parameters
     ----------
     own_options
-        Whether options differ between items. If so, they may contain texts, and are replaced by numbers.
+        Whether options differ between items. If so, options can contain texts of the items, and are replaced
+        by numbers.
     """
     if isinstance(value, Mapping):
         return {
@@ -172,7 +173,7 @@ def _key(name: str, **params: str) -> str:
 
 
 def _choose_items(store: Store, frame: Mapping[str, Any], *, texts: bool) -> list[Fragment]:
-    """Return items as JSON, in the order of their positions, until the file would be too large."""
+    """Return as many items as the file may contain, as JSON and in the order of their positions."""
     chosen, size, own_options = list[tuple[int, bytes]](), 0, _has_own_options(frame)
     for place, row in _describe_in_order(store, _order_items(store, frame)):
         kept = row if texts else leave_out_texts(row, own_options=own_options)
@@ -185,7 +186,10 @@ def _choose_items(store: Store, frame: Mapping[str, Any], *, texts: bool) -> lis
 
 
 def _order_items(store: Store, frame: Mapping[str, Any]) -> Iterator[int]:
-    """Yield positions of all items: refuted items, items on which models disagree, then all other items."""
+    """Yield the positions of all items, the most interesting ones first.
+
+    Items with a refuted prediction come first, then items on which models disagree.
+    """
     items, models = StudyItems.read(store), tuple(frame["models"])
     wanted = [ItemFilter(outcome=ModelOutcome.REFUTED)] if models else []
     wanted += [ItemFilter(disagreed=models)] if len(models) > 1 else []

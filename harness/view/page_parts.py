@@ -32,7 +32,7 @@ def make_page() -> str:
 
 
 def make_file(data: bytes) -> list[bytes]:
-    """Return, in consecutive pieces, the page that contains its data (JSON) and sends no requests."""
+    """Return the pieces of a page that contains its data as JSON and therefore sends no requests."""
     script, style = f"\n{read_script(FOLDER)}", f"\n{read_style()}"
     policy = f"{NOWHERE}; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:"
     head = (

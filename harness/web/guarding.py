@@ -1,8 +1,8 @@
 """Protect a local web page: refuse requests from other pages, check secrets, set headers, bundle its script.
 
 A page of another origin cannot read responses, but it can send requests. If the page's host name resolves to
-this machine (DNS rebinding), the page could also read responses. So the names in Host and Origin must be the
-server's names, and data require a cookie, which the server sets in exchange for a token.
+this machine (DNS rebinding), the page could also read responses. So the Host and Origin headers must contain
+the server's names, and data require a cookie, which the server sets in exchange for a token.
 
 A script consists of modules that import each other. It is sent as one text, in which each module follows the
 modules that it imports, without import and export statements.
@@ -44,8 +44,8 @@ class PublicAddress:
     host, port
         Address that the server listens on.
     public
-        Scheme and host of the page behind a proxy, for example ``https://answers.example.org``; empty without
-        a proxy.
+        Scheme and host under which a proxy serves the page, for example ``https://answers.example.org``;
+        empty without a proxy.
     """
 
     host: str
@@ -90,7 +90,7 @@ class PublicAddress:
 
 
 def read_public_url(text: str) -> str:
-    """Return scheme and host of an address behind a proxy.
+    """Return scheme and host of the address under which a proxy serves the page.
 
     Raises
     ------

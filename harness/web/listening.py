@@ -54,7 +54,10 @@ def is_loopback(host: str) -> bool:
 
 
 def shown_host(host: str) -> str:
-    """Return the host to show in a URL for a listening address; for "all addresses", this machine's name."""
+    """Return the host to show in a URL for a listening address.
+
+    For an address that means all interfaces (``0.0.0.0`` or ``::``), this is the machine's name.
+    """
     named = host_name() if host in ("0.0.0.0", "::") else host  # noqa: S104  as it was asked for
     return f"[{named}]" if ":" in named else named
 
@@ -98,7 +101,7 @@ async def serving(
 
 
 async def _end_silent(runner: web.AppRunner, heard: set[asyncio.BaseProtocol], patience: float) -> None:
-    """Close connections that are silent for `patience` seconds; many of these would block all users."""
+    """Close connections that are silent for `patience` seconds, because many would block all users."""
     silent = set[asyncio.BaseProtocol]()
     while True:
         await asyncio.sleep(patience)

@@ -34,7 +34,8 @@ def read_strata_of(
 ) -> dict[str, dict[str, Any]]:
     """Return model → the model's accuracy in every stratum, or the reason why it cannot be estimated.
 
-    If one model cannot be estimated, for example because it has no answers, every model gets the reason.
+    If one model cannot be estimated, for example because it has no answers, all models get this reason
+    instead of accuracies.
     """
     try:
         found = estimate_strata(study, store, models, column)

@@ -93,7 +93,7 @@ def _texts(value: object) -> list[str]:
 def _describe_prediction(
     model: str, samples: Sequence[Prediction], asked: Sequence[Mapping[str, Any]], *, full: bool
 ) -> dict[str, Any]:
-    """Describe a model's prediction: the vote of its samples, and its outcome; `full` adds the samples."""
+    """Describe a model's prediction: the vote of its samples, and the outcome; `full` adds the samples."""
     vote = take_vote(list(samples))
     row: dict[str, Any] = {
         "model": model,
@@ -107,7 +107,7 @@ def _describe_prediction(
 
 
 def find_outcome(option: int | None, asked: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the outcome of a predicted option, as in `ModelOutcome`; None if experts did not decide it."""
+    """Return the `ModelOutcome` of a predicted option; None if no expert confirmed or refuted the option."""
     if option == FAILED:
         return ModelOutcome.FAILED
     if option is None:

@@ -38,7 +38,10 @@ from oversight.harness.types import (
 
 
 def read_overview(study: Study, store: Store) -> dict[str, Any]:
-    """Return what ``oversight estimate --json`` prints, with texts, or the reason `why` it fails."""
+    """Return the output of ``oversight estimate --json`` with further texts.
+
+    If the estimates fail, the only field, ``why``, gives the reason.
+    """
     try:
         report = report_study(store, study)
     except StoreError:  # not shown as a result, because the error may be temporary
@@ -66,7 +69,10 @@ def describe_report(report: StudyReport) -> dict[str, Any]:
 
 
 def read_differences(study: Study, store: Store) -> dict[str, Any]:
-    """Return what ``oversight compare --json`` prints, with warnings, or the reason `why` it fails."""
+    """Return the output of ``oversight compare --json`` with warnings.
+
+    If the comparison fails, the only field, ``why``, gives the reason.
+    """
     try:
         made = compare_study(study, store=store)
     except StoreError:  # not shown as a result, because the error may be temporary

@@ -48,7 +48,8 @@ def read_panel(study: Study, store: Store) -> dict[str, Any]:
         ``is_panel``: whether the study is a panel. ``items``, ``annotators``, ``ratings``: their numbers.
         ``agreement``: output of ``oversight panel agree --json`` without ``svg``. ``models``: for each model
         ``name``, ``certificate`` (with its bounds by number of annotators) and ``parity``, as the commands
-        ``certify`` and ``parity`` print them. ``left_out``: reasons why models are missing in ``models``.
+        ``certify`` and ``parity`` print them. ``left_out``: reasons why some models are missing from
+        ``models``.
         ``undefined``, at the top level and for each model: name of a value that is None or empty → reason.
         ``reliable``, ``ceilings``: threshold of α, and names of ceilings, for the plots.
     """

@@ -17,7 +17,7 @@ from oversight.harness.types import PredictionStatus, Usage
 
 
 def read_frame(study: Study, store: Store) -> dict[str, Any]:
-    """Return the study's name, pages, models, experts, classes, columns of strata, and numbers of rows."""
+    """Return the study's name, pages, models, experts, classes, strata columns, and numbers of rows."""
     models = list(dict.fromkeys(run["name"] for run in store.runs.read_runs()))
     panel, rows = study.experts.is_panel, count_shown(store)
     if study.is_open and (answers := store.open_answers.read_answers()):
@@ -59,7 +59,7 @@ def count_shown(store: Store) -> dict[str, int]:
 
 
 def read_progress(study: Study, store: Store) -> dict[str, Any]:
-    """Return the numbers of rows, every expert's answers by verdict, and every run's results and cost."""
+    """Return numbers of stored rows, every expert's answers by verdict, and every run's results and cost."""
     panel, prices, index = study.experts.is_panel, study_prices(study), store.columns.read_index()
     asked = store.count_asked(panel=panel)
     said: dict[str, dict[str, int]] = {name: {} for name in asked}

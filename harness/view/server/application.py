@@ -1,4 +1,4 @@
-"""The server of the page, its parts as JSON, and a stream of changes."""
+"""Server that sends the page, the parts of the page as JSON, and a stream of changes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read_token(store_url: str) -> str:
 
 
 def _name(store_url: str) -> str:
-    """Return a name that is the same for all paths to a database's file, and differs between files."""
+    """Return a name that differs between databases, but is equal for all paths to one database file."""
     if not store_url.startswith(_SQLITE):
         return store_url
     return f"{_SQLITE}{Path(store_url.removeprefix(_SQLITE)).resolve()}"
@@ -109,7 +109,7 @@ class Guard:
 
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse with 403 a request to another host name, from another page, or without the cookie."""
+        """Refuse (403) a request that names another host, comes from another page, or lacks the cookie."""
         if (refused := refuse_foreign(request, self.address)) is not None:
             return refused
         if request.path not in OPEN and not self._has_session(request):

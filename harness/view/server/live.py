@@ -55,7 +55,7 @@ class ChangeFeed:
                 self._ended.wait(4 * _LOOK)
 
     def end(self) -> None:
-        """Stop checking, and end all waiting for a change."""
+        """Stop checking the database, and wake everything that waits for a change."""
         self._ended.set()
         self._next.set()
 
@@ -69,7 +69,7 @@ class ChangeFeed:
         told.set()
 
     async def begun(self) -> None:
-        """Wait for the first check."""
+        """Wait until the database was checked for the first time."""
         if not self.version:
             await self._next.wait()
 

@@ -102,7 +102,7 @@ class Parts:
 
 
 class _ItemsAsRead:
-    """The items' columns for filters: current, or slightly outdated if reading them takes long."""
+    """The items' columns for filters, which can be slightly outdated if reading the columns takes long."""
 
     def __init__(self, store: Store, feed: ChangeFeed) -> None:
         self._store, self._feed = store, feed
