@@ -1,7 +1,8 @@
 """Decide whether the models of a study reach required bars, for `oversight gate`.
 
 A pass needs more than a passed test: the run must be finished, few calls may have failed, and the answers
-must not contradict the test's assumptions. If one of these fails, the verdict is undecided.
+must not contradict the test's assumptions. If one of these conditions does not hold, the verdict is
+undecided.
 """
 
 from __future__ import annotations

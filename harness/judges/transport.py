@@ -161,8 +161,8 @@ def check_transport(
     margin
         Largest gap with which the calibration still passes the test, in (0, 1).
     level
-        Confidence level. If a gap is at least the margin, the calibration passes with probability at most (1
-        − level)/2.
+        Confidence level. A calibration with a gap of at least the margin passes with probability at most (1 −
+        level)/2.
 
     Examples
     --------

@@ -9,10 +9,10 @@ these sizes, where
     z = ⅔ u/Σu + ⅓/U       within an answer of U units
 
 and u = |points| with "equal", or |points| √(p(1 − p)) with "judge", where p is the judge's probability. With
-"judge", the first term of z is also proportional to Σu divided by the item's positive points. π is min(1, c
-z), and c is chosen so that n questions are expected. One systematic pass over all cells (items in random
-order, units of an item in random order) draws each cell with exactly its probability. The number of cells
-that the pass draws from an item is the sum of the probabilities of the item's cells, rounded down or up
+"judge", the first term of z is also proportional to Σu divided by the item's positive points. Here, π =
+min(1, c z), and c is chosen so that n questions are expected. One systematic pass over all cells (items in
+random order, units of an item in random order) draws each cell with exactly its probability. The number of
+cells that the pass draws from an item is the sum of the probabilities of the item's cells, rounded down or up
 (Madow 1949, Ann. Math. Stat. 20). The term ⅓/U bounds the inverse-probability weights of estimates that
 weight all units equally.
 

@@ -110,8 +110,8 @@ class ErrorRates:
 def find_rates(experts: Sequence[ExpertReplies]) -> tuple[ErrorRates, ...]:
     """Return the error rates of all experts together, computed from gold units and from pairs of replies.
 
-    Error rates of 0 are left out. Gold units give rates only if experts replied to at least one whose truth
-    is "yes" and at least one whose truth is "no".
+    A source in which no error was observed gives no rates. Gold units give rates only if experts replied to
+    at least one whose truth is "yes" and at least one whose truth is "no".
     """
     both = next((found for found in experts if found.expert == ""), None)
     if both is None:

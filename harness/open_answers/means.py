@@ -14,15 +14,14 @@ have E D_i = loss and E T_i = W_i (Horvitz & Thompson 1952, J. Am. Stat. Assoc. 
 Σ_i (D_i − ℓ (1 + (T_i − W_i)/W̄)) = 0, that is ℓ = W̄ ΣD/ΣT, a ratio of two unbiased sums (Hájek 1971, in:
 Foundations of Statistical Inference). Items are independent; units of one item may depend on each other.
 
-* "met" is the share of units that are met: w is 1 for every unit, and met units are counted instead of bad
-ones. * A judge's probabilities q of bad, calibrated on judgements of other items, are a control variate: D_i
-is
+* "met" is the share of units that are met: w is 1 for every unit, and met units are counted, not bad ones.
+* A judge's probabilities q of bad, calibrated on judgements of other items, are a control variate: D_i is
   Σ_all w q + Σ_judged w (bad − q)/π, with the same expectation for every q (Cassel, Särndal & Wretman 1976,
   Biometrika 63). The judge is never taken as the truth.
-* A difference of two models is computed item by item, on the items that both answered. * "no_error" is the
-share of answers without a bad unit. An answer counts as 0 if one of its units is judged bad, and as 1 if all
-are judged good; otherwise it is undecided. * The mean of a field counts only the field's units and their
-positive points. If fields become known only
+* A difference of two models is computed item by item, on the items that both answered.
+* "no_error" is the share of answers without a bad unit. An answer counts as 0 if one of its units is judged
+  bad, and as 1 if all are judged good; otherwise it is undecided.
+* The mean of a field counts only the field's units and their positive points. If fields become known only
   when an expert accepts a unit, the score is one minus the field's ΣD divided by ΣT of its positive units.
 * The mean of scores clipped per item is not linear in the judgements, so it needs all units of all items.
 """
@@ -251,7 +250,7 @@ def _known_score(units: ModelUnits) -> ItemMean:
 
 
 def share_met(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
-    """Return the share of met units, that is, units whose requirement the answer fulfils."""
+    """Return the share of units that are met."""
     del names
     units = _first_asked(units)
     units = units.take(units.rows_of_field(field))

@@ -185,7 +185,7 @@ class AuditCheck:
         return event, batch
 
     def add_handover(self, handover: Handover) -> None:
-        """Add a question that was reassigned to another expert to this check."""
+        """Add to this check a question that was reassigned to another expert."""
         self._handed[handover.asked_id] = handover
 
     def end(self) -> int:

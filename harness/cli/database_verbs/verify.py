@@ -75,7 +75,7 @@ def _tell_study(found: Audit, head: str | None) -> list[str]:
 def _tell_rest(found: Audit, first: list[str], is_covered: object, holds: str) -> list[str]:
     """Return the lines of `first`, lines on freezes, ids and the head of the chain, and a result line.
 
-    The line on the head says how many events the head covers; it exists only if a head was given.
+    If a head was given, and the chain contains it, a further line says how many events that head covers.
     """
     lines = [*first, *_tell_freezes(found), *_tell_ids(found.ids), f"head: {found.head}"]
     if is_covered and found.covered is not None:
