@@ -276,7 +276,7 @@ def _hold(
     errors: ErrorRanges | None,
     whys: Sequence[str],
 ) -> GateCheck:
-    """Check one bar for one model, or for a model and its baseline. If there are doubts, it is undecided."""
+    """Check one bar for one model, or for a model and its baseline; with doubts, the verdict is undecided."""
     names, columns = list(models), list(models.values())
     try:
         if bars.look is not None:

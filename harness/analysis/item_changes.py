@@ -225,7 +225,7 @@ def _note(
 
 
 def _erase(store: Store, item: Item, done: Withdrawn, changed: ChangedItem) -> ChangedItem:
-    """Erase a removed item's texts from the database. Returns `changed`, completed with the texts found."""
+    """Erase a removed item's texts from the database. Adds to `changed` where they were found or remain."""
     texts = {item.text, *_read_former_texts(store, item.id)}
     found = store.erasures.erase_examples(texts)
     store.erasures.erase_calls(texts)
