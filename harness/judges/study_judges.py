@@ -134,7 +134,7 @@ class JudgeQuestion:
         Column of the items, or ``"model"``, by which questions are grouped. For each group, a calibration is
         fitted on all other groups and tested on this group. None for no such test.
     margin
-        Largest gap (see `TransportPart`) with which a calibration still passes the test, in (0, 1).
+        Largest true gap (see `TransportPart`) at which a calibration is still good enough, in (0, 1).
     level
         Confidence level; None for the study's level.
     """

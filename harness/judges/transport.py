@@ -82,7 +82,7 @@ class Transport:
     verdict
         ``"pass"``, ``"fail"`` or ``"undecided"``.
     margin
-        Largest gap with which a calibration still passes the test.
+        Largest true gap at which a calibration is still good enough.
     parts
         Gaps for low and for high probabilities; empty if there are too few answers.
     calibration
@@ -159,7 +159,7 @@ def check_transport(
     questions
         Answered questions of the target.
     margin
-        Largest gap with which the calibration still passes the test, in (0, 1).
+        Largest true gap at which the calibration is still good enough, in (0, 1).
     level
         Confidence level. A calibration with a gap of at least the margin passes with probability at most (1 −
         level)/2.
