@@ -82,7 +82,7 @@ class ClassTask:
     Attributes
     ----------
     errors
-        Remark that experts make errors, which results by class do not correct; empty if none are known.
+        Remark that results by class do not correct experts' errors; empty if no errors are known.
     level
         Confidence level at this interim analysis.
     second
@@ -97,7 +97,7 @@ class ClassTask:
     second: LabelColumns | None = None
 
     def report(self, predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> ClassEstimates:
-        """Estimate one model's results by class; if an error occurs, every result is undefined."""
+        """Estimate one model's results by class; if the estimation fails, every result is undefined."""
         try:
             found = classification_report(
                 predictions,
@@ -138,8 +138,8 @@ def plan_class_task(opened: OpenStudy, options: EstimateOptions, strata: Strata)
 def _find_second(opened: OpenStudy, strata: Strata) -> LabelColumns | None:
     """Return the labels of second questions, or None if results by class would not become more precise.
 
-    In simulated studies, second questions narrow intervals if they cover at least half of the items whose
-    first answer was no.
+    In simulations, second questions narrowed the intervals if at least half of the items whose first answer
+    was no had a second question.
     """
     second, labels = opened.second_labels, opened.labels
     features = {"second questions", *(["strata"] if strata is not None else [])}

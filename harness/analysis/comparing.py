@@ -36,8 +36,8 @@ class StudyComparison:
     left_out
         Remarks on models that were left out because they have no answers, and on judges.
     remark
-        Remarks joined by semicolons: whether the ranking's accuracies agree with those of `report_study`,
-        corrections for experts' errors, and answers that are not used. Empty if none applies.
+        Remarks, joined by semicolons, on three things: whether the ranking's accuracies agree with those of
+        `report_study`, corrections for experts' errors, and unused answers. Empty without remarks.
     pool
         Number of items drawn for questions, and number of all items; None if no sample of items was drawn.
 
@@ -115,7 +115,7 @@ def compare_study(
 def _compare(
     opened: OpenStudy, models: Mapping[str, PredictionColumns], test: str
 ) -> tuple[ModelComparison, str]:
-    """Compare models, with a correction for experts' errors if possible. Also returns a remark on it."""
+    """Compare models, if possible corrected for experts' errors. Returns the comparison and a remark."""
     labels, rates, why, doubt = opened.labels, opened.rates, opened.doubt, ""
     level = opened.study.estimate.level
     if rates is not None and test in ("auto", "paired") and not labels.is_resolved and len(labels):

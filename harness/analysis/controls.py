@@ -1,4 +1,4 @@
-"""Read gold items, and measure experts' error rates, steadiness, agreement and drift by control questions."""
+"""Read gold items; measure experts' error rates, steadiness, agreement and drift from control questions."""
 
 from __future__ import annotations
 
@@ -120,8 +120,8 @@ class ExpertQuality:
     steadiness
         Share of repeated questions with the same answer both times.
     agreement
-        Share of equal answers among the questions that both this expert and a second one answered, no matter
-        who answered first.
+        Share of equal answers among the questions that this expert and another expert answered, whichever of
+        them answered first.
     drift
         Share of right answers in the second half of the gold answers (in order of arrival), minus the share
         in the first half; None with fewer than four gold answers.
@@ -142,9 +142,9 @@ class _Said:
     """Yes/no answers of one expert to control questions, in order of arrival.
 
     `gold` has one pair per gold question: whether it was about the true option, and whether the answer is
-    right. `repeats` states for each repeated question whether both answers are equal. `as_first` states
-    whether two experts' answers are equal, for questions that this expert received first; `as_second` does so
-    for questions that this expert received second.
+    right. `repeats` states for each repeated question whether both answers are equal. `as_first` and
+    `as_second` state, for each question that two experts answered, whether both answers are equal: `as_first`
+    for the questions that this expert received first, `as_second` for those that this expert received second.
     """
 
     gold: list[tuple[bool, bool]]
@@ -162,9 +162,9 @@ class ControlAnswers:
     controls
         All control questions.
     replies
-        Id of a control question → reply, in order of arrival.
+        Id of a control question → reply; the entries are in the order in which the replies arrived.
     originals
-        Id of a study question that was repeated or given to a second expert → reply.
+        Id of a study question → reply, for the questions that were repeated or given to a second expert.
     truth
         Id of a gold item → position of its true option.
     takers
@@ -196,8 +196,8 @@ class ControlAnswers:
     def count_gold(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """Count all experts' right and wrong gold answers.
 
-        Returns two pairs (right, wrong): for questions about the true option, and for those about a false
-        option.
+        Returns two pairs (right, wrong): the first for questions about the true option, the second for
+        questions about a false option.
         """
         found = Counter(pair for said in self._read().values() for pair in said.gold)
         return (found[True, True], found[True, False]), (found[False, True], found[False, False])
@@ -241,7 +241,8 @@ class ControlAnswers:
     ) -> ExpertQuality:
         """Describe the quality of one expert, or of all experts together.
 
-        In the agreement of all experts, two experts' answers to one question count once.
+        For all experts together, two experts' answers to the same question count as one pair in the
+        agreement.
         """
         from oversight.harness.estimate import compare_rates
 

@@ -40,7 +40,7 @@ def copy_study(
     protocol: str | None = None,
     seed: int | None = None,
 ) -> list[Path]:
-    """Create a study like another one, without its questions and answers; return the files written.
+    """Create a study with another study's settings, but without its questions. Returns the files written.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def copy_study(
 
 
 def _rename_files(other: Study, text: str, folder: Path) -> tuple[str, dict[Path, str]]:
-    """Change the relative paths in a study file's text so that they hold in the new folder.
+    """Change the relative paths in a study file's text so that they are right for the new folder.
 
     Returns the text, and the path of each file to copy → its name in the new folder.
     """

@@ -26,7 +26,7 @@ def study_prices(study: Study) -> PriceTable:
 def run_cost(store: Store, prices: PriceTable, run: Mapping[str, Any], used: Sequence[Usage]) -> float | None:
     """Return the cost of a run in dollars; None if its model's price is unknown.
 
-    The price table is used for a run that an older version stored without a price.
+    `prices` are used only for a run that an older version stored without a price.
     """
     endpoint = str(run["spec"]["endpoint"])
     free = endpoint == LOCAL_ENDPOINT or endpoint.startswith(("python ", "command "))
@@ -37,7 +37,7 @@ def run_cost(store: Store, prices: PriceTable, run: Mapping[str, Any], used: Seq
 def cost_per_correct(
     usd: float | None, answered: int, accuracy: Estimate | None
 ) -> tuple[float, float, float | None] | None:
-    """Return dollars per right answer among `answered` answers, with the ends of its interval.
+    """Return dollars paid per right answer, for a model with `answered` answers, and the interval's ends.
 
     The upper end is None if the lower end of the accuracy's interval is zero. Returns None if nothing was
     paid, if the accuracy was not estimated, or if its estimate is zero.

@@ -66,7 +66,7 @@ class ImportedRun:
     ended
         How the other program's run ended, if it did not finish; otherwise empty.
     left_out
-        Number of samples that are not separate answers, by reason.
+        Reason → number of the log's samples that were skipped because they are not separate answers.
     checked, unchecked
         Number of the log's texts that were compared with the items' texts, and number that could not be
         compared.
@@ -169,7 +169,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
 
 
 class _LogStrata:
-    """Collects a log's values of one metadata column by item, and the names of its other metadata columns."""
+    """Collects each item's value in one metadata column of a log, and the other columns' names."""
 
     def __init__(self, column: str | None, file: str) -> None:
         self._column, self._file = column or "", file
@@ -192,7 +192,7 @@ class _LogStrata:
                     raise DataError(told, file=self._file, line=answer.line, field=column)
 
     def add_to(self, store: Store) -> None:
-        """Add the column to the items that have no column of this name."""
+        """Add the strata column to those stored items that do not have it."""
         items = store.content.find_items(self._found)
         store.content.add_items(replace(i, meta={self._column: self._found[i.id]}) for i in items.values())
 
@@ -265,7 +265,7 @@ def _match(
 
 
 class _ItemsByText:
-    """Items of a study by their text, read when the first text is looked up."""
+    """Index from text to a study's items; it is built when the first text is looked up."""
 
     def __init__(self, store: Store, ids: Set[str], file: str) -> None:
         self._store, self._ids, self._file = store, ids, file
@@ -300,7 +300,7 @@ class _ItemsByText:
 
 
 def _compare_texts(store: Store, portion: Sequence[ForeignAnswer], ids: Set[str], texts: TextCheck) -> None:
-    """Compare each text in the log with the text of the item with the same id; do nothing without texts."""
+    """Compare each text in the log, if it has texts, with the text of the item with the same id."""
     has_texts = any(answer.text for answer in portion)
     told = [answer for answer in portion if answer.id in ids] if has_texts else []
     items = store.content.find_items({answer.id for answer in told}) if told else {}
@@ -338,7 +338,7 @@ class LogItems:
 def write_log_items(file: str, out: str | Path, kind: str | None = None) -> LogItems:
     """Write an items file from a log, so that a study needs only labels.
 
-    Metadata fields become columns, except fields with a usual name of the true option, such as ``gold``.
+    Metadata fields become columns, except fields such as ``gold``, whose name suggests the true option.
 
     Raises
     ------

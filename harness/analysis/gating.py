@@ -1,7 +1,8 @@
 """Decide whether the models of a study reach required bars, for `oversight gate`.
 
-A verdict needs more than its test: a finished run, few failed calls, and answers that do not contradict the
-assumptions. If one of these is missing, the verdict is undecided, never pass.
+A pass needs more than a passed test: the run must be finished, few calls may have failed, and the answers
+must not contradict the test's assumptions. If one of these conditions does not hold, the verdict is
+undecided.
 """
 
 from __future__ import annotations
@@ -168,8 +169,8 @@ def gate_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) 
     Raises
     ------
     BadInput
-        If a bar is invalid, a model was not run, several models were run and none is named, or an interim
-        analysis is not the next one of its plan.
+        If a bar is invalid, a named model was not run, several models were run but none is named, or the
+        requested interim analysis is not the next one of the plan.
 
     Examples
     --------
@@ -258,9 +259,9 @@ def name_gated(models: Sequence[str], baseline: str | None, names: Sequence[str]
 def _pair(
     bars: Bars, model: Mapping[str, PredictionColumns], baseline: Mapping[str, PredictionColumns]
 ) -> list[tuple[Mapping[str, PredictionColumns], float]]:
-    """Return (models to test, bar) for every bar.
+    """Return, for every bar, the predictions that its test needs, and the bar.
 
-    The models are `model` alone if the bar is an accuracy, and `model` with `baseline` if it is a margin.
+    An accuracy needs the predictions of `model`; a margin needs those of `model` and `baseline`.
     """
     alone = [] if bars.at_least is None else [(model, bars.at_least)]
     return alone if bars.margin is None else [*alone, ({**model, **baseline}, -bars.margin)]
@@ -275,7 +276,7 @@ def _hold(
     errors: ErrorRanges | None,
     whys: Sequence[str],
 ) -> GateCheck:
-    """Check one bar for one model, or for a model and its baseline; undecided if there are doubts."""
+    """Check one bar for one model, or for a model and its baseline; with doubts, the verdict is undecided."""
     names, columns = list(models), list(models.values())
     try:
         if bars.look is not None:
@@ -332,7 +333,7 @@ def _write_remarks(models: Mapping[str, PredictionColumns], labels: LabelColumns
 
 
 def _name_unused(study: Study) -> list[str]:
-    """Name settings of study.toml that a gate does not use, because its tests weight items equally."""
+    """Name settings of study.toml that do not affect a gate because its tests weight items equally."""
     section = study.estimate.model_dump(exclude={"level"}, exclude_defaults=True)
     return [
         f"estimate.{name} = {value!r} is not used: a gate compares all items together with its bar"

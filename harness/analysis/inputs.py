@@ -74,7 +74,7 @@ def _cluster_by_text(study: Study) -> dict[str, str]:
 
 
 def advise_on_texts(study: Study) -> str:
-    """Return advice on texts that several items share.
+    """Return advice on settings for a study in which several items share a text.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class ItemsAhead:
     digest
         Hash of the source, computed before reading; None if the source is not a file.
     portions
-        The items, to be iterated once; until then they are in a temporary file.
+        Iterator over the items, for a single use; until it is used, the items are in a temporary file.
     """
 
     digest: str | None
@@ -224,7 +224,7 @@ def read_stored_items(study: Study, store: Store, ahead: ItemsAhead | None = Non
 
 
 def digest_source(study: Study) -> str | None:
-    """Hash all that determines a study's items; None without a source file, or for open answers.
+    """Hash all that determines a study's items; None if no file contains them, or for open answers.
 
     Examples
     --------
@@ -247,7 +247,7 @@ def digest_source(study: Study) -> str | None:
 def note_source(
     study: Study, store: Store, digest: str | None, ids: list[str], *, are_all: bool = False
 ) -> None:
-    """Record that the items' source is stored, if it has ≥ `MANY` items and was not changed during reading.
+    """Record that all items are stored, if there are ≥ `MANY` and their source did not change during reading.
 
     `digest` is the source's digest, computed before the items were read. With `are_all`, the database had no
     items before, so the ids need not be compared with stored ones.
@@ -261,7 +261,7 @@ _LARGEST = 20 * 2**20
 
 
 def find_missing_items(study: Study) -> list[str]:
-    """Return the ids of stored items that the study's file no longer has; empty if the file is very large.
+    """Return the ids of stored items that the items file lacks; empty if the file is too large to compare.
 
     Examples
     --------
@@ -306,7 +306,7 @@ def read_meta(study: Study, store: Store, column: str) -> ItemValues:
 
 
 def study_truth(study: Study, key_file: str | None, items: list[Item]) -> dict[str, int]:
-    """Return item id → position of the true option, from the sealed key: a file, or the preset's answers.
+    """Return item id → position of the true option, read from a sealed key file or the preset's answers.
 
     The file's id column is named ``id``, or like the id column of the items file.
 

@@ -1,9 +1,9 @@
-"""Write scores for inspect-ai, with all data in their metadata that a metric needs for the estimate.
+"""Write scores for inspect-ai whose metadata contain all data that a metric needs to compute the estimate.
 
 inspect-ai passes only scored samples to a metric. If an expert refuted an option that the model did not
-predict, the sample has no score, but the estimate uses the answer. So the data of items without a score are
-distributed over the metadata of the scored samples. Every score states the number of scores, because an
-estimate from only some scores would be wrong.
+predict, the sample has no score, but the estimate uses the answer. So the metadata of the scored samples also
+contain the data of the items without a score. Every score states the number of scores, because an estimate
+from only some scores would be wrong.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class CarriedQuestion:
     option, propensity, propensities, protocol
         As in `oversight.harness.types.Question`.
     expert
-        Index of the asked expert, from 0; names stay in the study.
+        Index of the asked expert, counted from 0. Names of experts are not written.
     place
         Position in the order of the draw, from 0.
     verdict
@@ -46,7 +46,7 @@ class CarriedQuestion:
     arrived
         Position in the order in which answers arrived, from 0; None without an answer.
     handed_out
-        As `oversight.harness.types.Question.place`.
+        The same as `place` in `oversight.harness.types.Question`.
     """
 
     option: int
@@ -87,7 +87,7 @@ class CarriedItem:
 
     @property
     def is_right(self) -> bool | None:
-        """Whether the answers confirm (True) or refute (False) the prediction, or do neither (None)."""
+        """Whether the answers confirm (True) or refute (False) the prediction; None if they do neither."""
         said = {q.option: q.verdict for q in self.questions}
         yes = [option for option, verdict in said.items() if verdict == Verdict.YES]
         no = {option for option, verdict in said.items() if verdict == Verdict.NO}
@@ -104,7 +104,7 @@ class CarriedItem:
 class EstimateSettings:
     """The study's settings for estimates: `level` and `interval` of `oversight.accuracy`, and strata.
 
-    `strata` is None, ``"confidence"`` or the name of a column.
+    `strata` is ``"confidence"``, the name of a column, or None for no strata.
     """
 
     level: float = 0.95
@@ -114,7 +114,7 @@ class EstimateSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Carried:
-    """The metadata of one score: the scored item, followed by some of the items without a score."""
+    """The metadata of one score: data of the scored item, then data of some items without a score."""
 
     items: tuple[CarriedItem, ...]
     scores: int
@@ -125,7 +125,7 @@ _READ = TypeAdapter(_Carried)
 
 
 def _pack_scores(items: Sequence[CarriedItem], settings: EstimateSettings) -> dict[str, dict[str, Any]]:
-    """Return item id → metadata of its score; the items without a score are spread over these metadata."""
+    """Return id of a scored item → metadata. Data of items without a score are spread over these metadata."""
     scored = [item for item in items if item.is_right is not None]
     rest = [item for item in items if item.is_right is None]
     n = len(scored)
@@ -178,14 +178,14 @@ def estimate_carried(
     estimator: str = "ml",
     level: float | None = None,
 ) -> Estimate:
-    """Estimate the model's accuracy as the study does; raises as `oversight.accuracy` does.
+    """Estimate the model's accuracy as the study does; raise the same errors as `oversight.accuracy`.
 
     Parameters
     ----------
     items, settings
         See `unpack_scores`.
     estimator, level
-        As in `oversight.accuracy`; None takes the study's level.
+        As in `oversight.accuracy`; if `level` is None, the study's level is used.
     """
     asked = sorted(((q, item) for item in items for q in item.questions), key=lambda pair: pair[0].place)
     questions = {q.place: _question(q, item) for q, item in asked}

@@ -35,16 +35,16 @@ class ChangedItem:
     item
         Id of the item.
     questions, answers, predictions
-        Number of questions about the item, and numbers of withdrawn answers and predictions.
+        Number of questions about the item; number of withdrawn answers; number of withdrawn predictions.
     candidate_answers
-        Number of withdrawn answers of the candidates of searches.
+        Number of withdrawn answers that candidate workflows gave in searches.
     left
         Number of items that the study has now.
     searches, runs
         Ids of the searches, and names of the workflow runs, whose prompts showed an erased item as an
         example.
     remains
-        Number of rows that still contain the beginning of an erased item's text, by ``table.column``.
+        ``table.column`` → number of rows that still contain the beginning of an erased item's text.
     """
 
     item: str
@@ -64,7 +64,7 @@ def remove_item(study: Study, item_id: str, reason: str, *, erase: bool = False)
     Parameters
     ----------
     reason
-        The reason, which the audit trail keeps as a comment that can be erased.
+        Reason for the removal. The audit trail keeps it as a comment, which can be erased later.
     erase
         Whether to erase the item's text and answers also from the audit trail, from stored calls, and from
         prompts that showed the item as an example.
@@ -114,9 +114,9 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
     Raises
     ------
     BadInput
-        If the item does not exist, an unfinished batch has it, or the items file lacks it or contains the
-        same text and options. Also if the number of options would change, or answers and predictions would be
-        kept although an option was replaced or moved.
+        If the item does not exist or is part of an unfinished batch, or if the items file lacks it or
+        contains the same text and options as before. Also if the number of options would change, or if
+        answers and predictions would be kept although an option was replaced or moved.
     RunHeld
         If a run, a search or an import of this study is active.
     """
@@ -160,7 +160,7 @@ _ALIKE = 0.5
 
 
 def _refuse_other_options(old: Item, new: Item) -> None:
-    """Refuse options that mean something else, because stored answers name an option by its position."""
+    """Refuse a changed option with another meaning, because stored answers name an option by its position."""
     for before, after in zip(old.options, new.options, strict=True):
         moved = after != before and after in old.options
         if moved or SequenceMatcher(None, before, after, autojunk=False).ratio() < _ALIKE:
@@ -172,7 +172,7 @@ def _refuse_other_options(old: Item, new: Item) -> None:
 
 
 def scrub(study: Study) -> None:
-    """Overwrite erased content in the SQLite file; a database server does so itself (VACUUM)."""
+    """Overwrite erased content in a SQLite file; a database server does this itself (VACUUM)."""
     if not study.has_server:
         scrub_file(study.store_url.removeprefix("sqlite:///"))
 
@@ -198,7 +198,7 @@ def _find(store: Store, item_id: str) -> Item:
 
 
 def _refuse_at_work(store: Store, item_id: str) -> None:
-    """Refuse to change an item that a model may be answering now: its reply would be about the old text."""
+    """Refuse to change an item that a model may be answering now: the reply may be about the old text."""
     runs = store.runs.read_runs()
     names = {run["id"]: f"run of {run['name']}" for run in runs}
     names |= {search["id"]: f"search {search['id']}" for search in store.searches.read_searches()}
@@ -225,7 +225,7 @@ def _note(
 
 
 def _erase(store: Store, item: Item, done: Withdrawn, changed: ChangedItem) -> ChangedItem:
-    """Erase a removed item's texts from the database. Returns `changed` with what was found."""
+    """Erase a removed item's texts from the database. Adds to `changed` where they were found or remain."""
     texts = {item.text, *_read_former_texts(store, item.id)}
     found = store.erasures.erase_examples(texts)
     store.erasures.erase_calls(texts)
@@ -243,7 +243,7 @@ def _read_former_texts(store: Store, item_id: str) -> list[str]:
 
 
 def _erase_events(store: Store, item_id: str, done: Withdrawn) -> None:
-    """Erase from the audit trail the answers about an item, and the item's former texts."""
+    """Erase an item's answers and former texts from the audit trail."""
     asked = set(done.questions)
 
     def tells(record: AuditRecord) -> bool:

@@ -1,7 +1,7 @@
 """Page through a study's items by position, forward and backward; every page is as fast as the first.
 
-A page begins at a position, not after a number of items. So consecutive pages contain every item once, even
-if items are stored meanwhile.
+A page is requested by the position of an item, not by a page number. So consecutive pages contain every item
+once, even if items are added in the meantime.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ class ItemFilter:
     stratum
         A metadata column of the items, and the item's value in it.
     expert, asked, verdict
-        At least one question about the item was put to this expert, about this class, with this outcome.
+        The item has a question that was put to this expert, was about this class, and had this outcome.
     model, outcome
-        This model was asked about the item, with this outcome; without `model`, some model had this outcome.
+        The prediction of this model for the item has this outcome; without `model`, that of any model.
     disagreed
-        At least two models, of which some predict different options; empty means no condition.
+        Two or more models that do not all predict the same option for the item; empty means no condition.
     """
 
     words: str = ""
@@ -99,7 +99,7 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemColumns:
-    """Columns of the R questions about N items, with 13 bytes per question, and the models' predictions.
+    """Columns of the R questions about N items (13 bytes per question), and the models' predictions.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ def _find_name(name: str, names: Sequence[str], what: str) -> int:
     Raises
     ------
     BadInput
-        If the name does not exist.
+        If `name` is not in `names`.
     """
     if name in names:
         return names.index(name)
@@ -237,9 +237,10 @@ class ItemPage:
         Number of items that the filter finds, and number of all items, both counted when the columns were
         read.
     before
-        Argument `before` of `StudyItems.read_page` that gives the previous page; None on the first page.
+        Value of the argument `before` with which `StudyItems.read_page` returns the previous page; None on
+        the first page.
     after
-        Argument `after` of this method that gives the next page; None on the last page.
+        Value of the argument `after` with which that method returns the next page; None on the last page.
     """
 
     items: Mapping[int, str]
@@ -252,8 +253,8 @@ class ItemPage:
 class StudyItems:
     """The items of a study, and columns to filter them by; each column is read once.
 
-    The columns take 13 bytes per question and 2 per prediction, and more while they are read. A metadata
-    column is read when first used, then cached; it takes 8 bytes per item plus its distinct values.
+    The columns take 13 bytes per question and 2 bytes per prediction. Reading them temporarily takes more. A
+    metadata column is read when first used, then cached; it takes 8 bytes per item plus its distinct values.
 
     Parameters
     ----------
@@ -317,7 +318,7 @@ class StudyItems:
     def read_page(
         self, wanted: ItemFilter, *, after: int | None = None, before: int | None = None, limit: int = 50
     ) -> ItemPage:
-        """Return one page of the items that a filter finds: those after, or before, the item at a position.
+        """Return one page of the items that a filter finds: the items after a position, or before a position.
 
         Parameters
         ----------
@@ -352,7 +353,7 @@ class StudyItems:
         )
 
     def read_column(self, column: str) -> ItemValues:
-        """Return a metadata column, cached.
+        """Return a metadata column, which is then cached.
 
         Raises
         ------

@@ -95,7 +95,8 @@ def write_items(study: Study, file: str, key_file: str | None) -> int:
     """Write a study's items as JSON Lines, and optionally the true options to `key_file`.
 
     Returns the number of items. Options are in display order, so that their positions do not reveal the true
-    options. Only a preset contains true options; `key_file` has the columns ``id,label``.
+    options. `key_file` gets the columns ``id,label``. True options are known only if the items come from a
+    preset.
 
     Raises
     ------

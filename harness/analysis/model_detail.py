@@ -39,7 +39,7 @@ class EstimatesOverTime:
         Whether the intervals are valid simultaneously, so that labels may be watched as they arrive;
         otherwise each interval is valid only for a number of labels fixed in advance.
     why
-        Reason why no intervals are valid simultaneously; empty if `watchable`.
+        Reason why the intervals are not valid simultaneously; empty if `watchable`.
     """
 
     points: tuple[tuple[int, Estimate], ...]

@@ -33,7 +33,7 @@ from oversight.harness.store import Store, Uncertain, refuse_mark
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """Selection of models, and of the items about which they are asked.
+    """Selects the models of a run, and the items about which they are asked.
 
     Attributes
     ----------
@@ -53,7 +53,8 @@ class Asking:
 def run_study(study: Study, asking: Asking, *, terms: RunTerms = DEFAULT_TERMS) -> dict[str, dict[str, Any]]:
     """Ask models about every item that they have not answered. Returns name → result of `summarise_run`.
 
-    If an error stops a model early, the error is under ``stopped``; the other models continue.
+    If an error stops a model early, the model's result contains the error as ``stopped``; other models
+    continue.
 
     Raises
     ------
@@ -94,7 +95,7 @@ def batch_study(
 ) -> dict[str, dict[str, Any]]:
     """Ask models as `run_study` does, but with the Batch API (`run_batches`).
 
-    The result has the number of pending requests of every model as ``under_way``.
+    The result of every model contains the number of its pending requests as ``under_way``.
     """
     from oversight.harness.llm import (
         run_batches,  # imported here because it imports the SDK, which is slow
@@ -134,7 +135,7 @@ def give_up_batches(
 def _opened(
     study: Study, asking: Asking, *, sends: bool = True
 ) -> Iterator[tuple[RequestedItems, list[Target], PriceTable]]:
-    """Store the study's items; yield the items, the models to ask about them, and prices."""
+    """Store the study's items; yield the items to ask about, the models to ask, and the prices."""
     if sends:
         refuse_mark(study.store_url)
     names = asking.names or [name for name in study.models if name not in study.helpers]
@@ -186,7 +187,7 @@ def _describe_sample(wanted: RequestedItems) -> dict[str, Any]:
 
 
 def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
-    """Summarise a run: answers by status and reason, tokens, cost; `asked` counts the calls just made."""
+    """Summarise a run: answers by status and reason, tokens, cost; `asked` is the number of new calls."""
     runs, run = store.runs, target.spec.id
     usage, by_status = runs.sum_usage(run), runs.count_samples(run)
     limit = target.spec.max_tokens

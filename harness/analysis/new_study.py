@@ -66,13 +66,14 @@ class StudyProposal:
     options
         A column with lists of options, or several columns with one option each; empty without options.
     classes
-        Fixed classes: the given ones, otherwise the values of the label column if there are no options.
+        Classes that all items share: the given classes or, if none are given and there are no options, the
+        values of the label column.
     label
         Column with the truth, which is kept out of the study. Empty if none fits.
     meta
         Columns with few distinct values, kept for estimates by stratum.
     max_tokens
-        Token limit that an answer in the format of the prompt does not reach.
+        Token limit, high enough for every answer in the format that the prompt requests.
 
     Examples
     --------
@@ -149,13 +150,13 @@ def propose(path: str | Path, classes: Sequence[str] = ()) -> StudyProposal:
 
 
 def limit_tokens(longest: int) -> int:
-    """Return the token limit for reasoning and an answer with an option of `longest` characters."""
+    """Return the token limit for a reply that contains reasoning and an option of `longest` characters."""
     needed = _ROOM + longest // _CHARACTERS_A_TOKEN
     return min(_MOST, -(-needed // _STEP) * _STEP)
 
 
 def _find_options(looks: Mapping[str, ColumnLook], rows: int) -> str | tuple[str, ...]:
-    """Find a column of lists, preferably with a usual name; otherwise columns such as ``A``, ``B``, ``C``."""
+    """Find a column of lists, preferably with a usual name, otherwise columns such as ``A`` and ``B``."""
     lists = [name for name, look in looks.items() if look.lists == rows > 0]
     if lists:
         return next((name for name in lists if name.lower() in _LISTS), lists[0])
@@ -175,10 +176,10 @@ def _find_label(looks: Mapping[str, ColumnLook], classes: Sequence[str], *, own:
 
 
 def _tells(name: str, look: ColumnLook, *, own: bool) -> bool:
-    """Whether a column seems to contain the truth, by its name or because all values are letters of options.
+    """Whether a column seems to contain the truth, because of its name or because it has option letters.
 
-    `own` says that every item has its own options. In that case, a column named class or category contains a
-    subject area, so it is not the truth.
+    `own` says whether every item has its own options. If so, a column named "class" or "category" is taken
+    for a subject area, not for the truth.
     """
     if own and name.lower() in _SUBJECTS:
         return False
@@ -205,7 +206,7 @@ def _find_text(looks: Mapping[str, ColumnLook]) -> str:
 
 
 def _find_id(looks: Mapping[str, ColumnLook], rows: int) -> str:
-    """Find a column of unique values named like an id, otherwise the file's first column if it is short."""
+    """Find a column of unique values: one named like an id, otherwise the first column if it is short."""
     good = [name for name, look in looks.items() if len(look.hashes) == rows == look.filled]
     named = [name for name in good if _ID.fullmatch(name)]
     first = [name for name in good[:1] if name == next(iter(looks)) and looks[name].longest <= _LONGEST_ID]
@@ -255,7 +256,7 @@ class ColumnLook:
 
     @property
     def is_few(self) -> bool:
-        """Whether the column has few distinct values, which recur."""
+        """Whether the column has few distinct values that occur repeatedly."""
         return (
             2 <= len(self.values) <= _MOST_VALUES and len(self.values) * 3 <= self.filled and not self.lists
         )
@@ -446,9 +447,10 @@ def begin_study(
     items
         File with the items, relative to the folder, or a local copy of the preset's file.
     proposal
-        Meaning of the columns of that file.
+        Meaning of the columns of the file `items`.
     classes
-        Fixed classes, used without a proposal; without classes, every item has its own options.
+        Classes that all items share; used only if there is no proposal. If empty, every item has its own
+        options.
     preset
         Name of a public benchmark that provides the items.
     seed
@@ -577,7 +579,7 @@ def _describe_model(model: str, endpoint: str) -> str:
 
 
 def _set(key: str, value: str | Sequence[str], example: str | Sequence[str]) -> str:
-    """Return a line that sets a key, or shows in a comment how to set it."""
+    """Return a line of study.toml that sets a key or, in a comment, shows how to set it."""
     return _pad(f"{key} = {_value(value)}" if value else f"# {key} = {_value(example)}")
 
 

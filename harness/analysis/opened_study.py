@@ -3,7 +3,8 @@
 Control questions serve to correct estimates for experts' errors, or to warn of the errors.
 
 An interim analysis, "look J of L", has a valid level only if about J/L of the answers are in and L was fixed
-beforehand. Later looks must not have been taken yet, nor look J itself with other answers. See `check_look`.
+beforehand. No look after J may have been taken yet. Look J may be taken again only with the same answers. See
+`check_look`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def requested_interval(study: Study) -> str | None:
 
 
 def refuse_panel(study: Study, use: str) -> None:
-    """Refuse a study of a panel or of open answers, because `use` needs yes/no answers about options.
+    """Refuse a study that is a panel or has open answers, because `use` needs yes/no answers about options.
 
     Raises
     ------
@@ -72,12 +73,12 @@ class EstimateOptions:
     interval, level, published
         As in `oversight.accuracy`.
     look, looks
-        Number J of this interim analysis, and number L of planned ones (O'Brien–Fleming); both 0 for a single
-        analysis.
+        This is interim analysis J = `look` of L = `looks` planned ones (O'Brien–Fleming); both are 0 for a
+        single analysis.
     anytime
         Whether to add an anytime-valid interval.
     gold
-        Experts' answers to items with known truth, to correct for their errors.
+        Experts' answers to items with known truth, which are used to correct estimates for experts' errors.
     joint
         Whether the intervals of all models must hold simultaneously.
     metrics, costs
@@ -108,7 +109,7 @@ class EstimateOptions:
 
     @classmethod
     def of_study(cls, study: Study) -> EstimateOptions:
-        """Return the options that study.toml sets; the default interval counts as not set."""
+        """Return the options that study.toml sets. An interval equal to the default counts as not set."""
         section = study.estimate
         return cls(
             interval=requested_interval(study),
@@ -142,7 +143,7 @@ class EstimateOptions:
         return [name for name, is_given in found.items() if is_given]
 
     def check_effect(self, labels: LabelColumns, *, strata: bool) -> None:
-        """Refuse estimate options without effect on these labels; estimators check all other options.
+        """Refuse estimate options that have no effect on `labels`; the estimators check all other options.
 
         Raises
         ------
@@ -171,8 +172,8 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
     Raises
     ------
     BadInput
-        If study.toml plans another number of analyses than `look`; if, for look J of L, the share of answered
-        questions is not near J/L; or if the recorded analyses do not allow this one.
+        If study.toml and `look` differ in the planned number of analyses; if the share of answered questions
+        is not near J/L for look J of L; or if the recorded analyses do not allow this one.
     """
     name = f"--look {look.look}/{look.looks}"
     if study.estimate.looks not in (None, look.looks):
@@ -213,15 +214,15 @@ def note_look(store: Store, look: PlannedLook) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """Information about experts' errors, and its use in estimates.
+    """Knowledge about experts' errors, and how estimates use it.
 
     Attributes
     ----------
     gold
         Answers to gold questions, if they determine both error rates; estimates are then ``corrected``.
     second, known
-        Second experts' answers, shape (items,), and known ranges of the error rates; used only if `gold` is
-        None.
+        Answers of second experts, shape (items,); known ranges of the error rates. Both are used only if
+        `gold` is None.
     name
         Name of the estimates without `gold`: ``hui_walter``, ``bounded``, or empty if nothing is known.
     errors
@@ -236,7 +237,7 @@ class Correction:
 
 
 def describe_rates(known: ErrorRanges) -> str:
-    """Describe where error rates come from, for example ``by gold (27 of 30 true options confirmed, …)``."""
+    """Describe the source of error rates, for example ``by gold (27 of 30 true options confirmed, …)``."""
     (right, missed), (false_yes, true_no) = known.gold_true, known.gold_false
     told = []
     if right + missed:
@@ -250,7 +251,7 @@ def describe_rates(known: ErrorRanges) -> str:
 
 
 def describe_errors(answers: ControlAnswers | None) -> str:
-    """Return why uncorrected estimates may be wrong; empty if no error of an expert was observed."""
+    """Return why estimates without a correction may be wrong; empty if no error of an expert was observed."""
     quality = answers.report() if answers else ()
     if not quality:
         return ""
@@ -292,7 +293,7 @@ def answers_for(
 
 
 def match_gold(store: Store, answers: ControlAnswers | None, index: ItemIndex) -> list[GoldOnItem]:
-    """Find the gold answers about items that the study also contains; empty without control questions."""
+    """Find the gold answers about items that are also items of the study; empty without control questions."""
     if answers is None:
         return []
     gold = {name: found.item for name, found in store.controls.read_gold_items().items()}
@@ -317,7 +318,8 @@ def match_gold(store: Store, answers: ControlAnswers | None, index: ItemIndex) -
 class ChosenRuns:
     """The chosen runs with answers.
 
-    `left_out` has remarks on runs without answers; `remarks` has remarks on all runs that are not used.
+    `left_out` contains remarks on runs without answers; `remarks` contains these and remarks on all other
+    runs that are not used.
     """
 
     runs: Sequence[dict[str, Any]]
@@ -407,7 +409,7 @@ FIRST_ONLY = "results by class use only first questions"
 
 
 class OpenStudy:
-    """A study and its open database. Each part is read when first used, and cached.
+    """A study and its open database. Each property is read when it is first used, and cached.
 
     Examples
     --------
@@ -492,7 +494,7 @@ class OpenStudy:
 
     @cached_property
     def correction(self) -> Correction | None:
-        """Correction for experts' errors; None if nothing is known about them, or the design allows none."""
+        """Correction for experts' errors; None if the design allows none or nothing is known of errors."""
         answers, labels, known = self.controls, self.labels, self.rates
         has_errors = answers is not None or self.study.experts.knows_errors
         if labels.is_resolved or not labels.tells_accuracy or not has_errors:
@@ -508,7 +510,7 @@ class OpenStudy:
 
     @cached_property
     def rates(self) -> ErrorRanges | None:
-        """Experts' error rates as known from gold answers and study.toml; None without either."""
+        """Ranges of experts' error rates, from gold answers and study.toml; None if neither gives any."""
         section, answers = self.study.experts, self.controls
         true, false = answers.count_gold() if answers else ((0, 0), (0, 0))
         if not section.knows_errors and sum(true) + sum(false) == 0:
@@ -522,7 +524,7 @@ class OpenStudy:
 
     @cached_property
     def doubt(self) -> str:
-        """Reason why uncorrected estimates may be wrong; empty if no error of an expert is known."""
+        """Reason why estimates without a correction may be wrong; empty if no error of an expert is known."""
         known = "experts may err at the rates in study.toml, for which this number is not corrected"
         return describe_errors(self.controls) or (known if self.study.experts.knows_errors else "")
 
@@ -545,7 +547,7 @@ class OpenStudy:
 
     @cached_property
     def _winners(self) -> dict[str, str]:
-        """Source code of each winning workflow, except start workflows → id of its search."""
+        """Source code of a search's winning workflow → id of the search; start workflows are left out."""
         searches, found = self.store.searches, dict[str, str]()
         for search in searches.read_progress():
             # the start workflow comes first; the study would also use it without a search
@@ -578,7 +580,7 @@ class OpenStudy:
 
     @property
     def pool(self) -> tuple[int, int] | None:
-        """Number of items drawn for questions, and number of all items; None if no sample was drawn."""
+        """Number of items in the random sample for questions, and of all items; None without a sample."""
         pool = self.labels.pool
         return None if pool is None else (pool.number, pool.size)
 

@@ -214,7 +214,7 @@ def read_study_model(store: Store, panel: Panel, model: str) -> IntArray:
 def compare_with_reference(
     panel: Panel, predicted: IntArray, reference: IntArray, humans: Sequence[str]
 ) -> HumanLevel:
-    """Compare a model's and some annotators' agreement with reference labels, as human-level indices.
+    """Compare a model with annotators by their agreement with reference labels (human-level indices).
 
     Parameters
     ----------

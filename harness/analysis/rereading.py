@@ -29,10 +29,11 @@ class RunRereading:
     answers
         Number of replies that were read again.
     left
-        Number of answers that were not read again: failed or filtered calls, and answers that come from a
-        workflow, another program or a log.
+        Number of answers that were not read again, because the call failed or was filtered, or the answer
+        comes from a workflow, another program or a log.
     changes
-        ``"unreadable → option"``, ``"option → unreadable"``, ``"option → another option"`` → number.
+        Number of changes of each kind. The keys are ``"unreadable → option"``, ``"option → unreadable"`` and
+        ``"option → another option"``.
     noted
         Number of answers for which only the step or the reason changed.
     examples
@@ -54,7 +55,7 @@ class RunRereading:
     examples: list[dict[str, str]] = field(default_factory=list)
 
     def count(self, item: Item, before: Prediction, after: Prediction) -> None:
-        """Count a changed reading; the first ten that change option or status are kept as examples."""
+        """Count a changed reading. The first ten changes of an option or a status are kept as examples."""
         if before.option == after.option and before.status == after.status:
             self.noted += 1
             return

@@ -127,7 +127,7 @@ class ModelReport:
     unusable
         Reason why the model's data allow no estimate; empty if they allow one.
     unreadable, failed
-        Kind of reason → number of predictions that had no readable option, or failed, for this reason.
+        Reason → number of predictions without a readable option; reason → number of failed predictions.
     refuted
         Number of items whose prediction an expert's answer contradicts.
     usd
@@ -136,13 +136,14 @@ class ModelReport:
         Dollars per right answer, and the lower and upper end of its interval. The upper end is None if it is
         infinite; the attribute is None if the cost is unknown or zero.
     truth
-        Accuracy by the sealed key, if it was opened.
+        Accuracy according to the sealed answer key; None if the key was not opened.
     classes
         Results by class, if requested.
     steps
         Step that read an answer → number of predictions; see `oversight.harness.llm.Step`.
     fewer
-        Number of items with fewer samples than other items, because a run with more samples was stopped.
+        Number of items that have fewer samples than others because a run that asked for more samples was
+        stopped.
 
     Examples
     --------
@@ -180,7 +181,7 @@ class ModelReport:
         return main_estimate(self.estimates)
 
     def doubted(self, why: str) -> ModelReport:
-        """Return the report with `why` as reason for doubt in every estimate that has no such reason."""
+        """Return the report, adding `why` as the reason for doubt to every estimate without one."""
         classes = self.classes
         if classes is not None:
             classes = ClassEstimates(_doubt(classes, why), classes.undefined)
@@ -198,11 +199,13 @@ class StudyEvidence:
     Attributes
     ----------
     labels
-        Questions and answers, with the predictions of all reported models, which checks use.
+        Questions and answers; they also contain the predictions of all reported models, which the checks
+        need.
     strata
         Strata of the items, if estimates are stratified.
     truth
-        Item → true option by the opened key, to compute the true accuracy; None if the key stays sealed.
+        Item → true option according to the opened answer key, for the true accuracy; None if the key stays
+        sealed.
     correction
         What is known about experts' errors; None if nothing is known.
     by_class
@@ -222,7 +225,7 @@ class StudyEvidence:
 def _report_model(
     opened: OpenStudy, run: Mapping[str, Any], made: Estimates, unusable: str, evidence: StudyEvidence
 ) -> ModelReport:
-    """Return the report of one run, with its estimates or with the reason why its data allow none."""
+    """Return the report of one run, with its estimates or with the reason why none can be computed."""
     store, answered = opened.store, opened.runs.answered(run["name"])
     paid = store.runs.sum_usage(run["id"], answered.usage)
     usd = run_cost(store, study_prices(opened.study), run, paid)
@@ -261,9 +264,10 @@ def _report_model(
 
 
 def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str, Estimate]:
-    """Sort estimates in display order; estimates that use another package's side information come last.
+    """Sort estimates in display order. Estimates with side information that another package adds come last.
 
-    If experts err, estimates that allow for it come first, and the others get a remark.
+    If experts make errors, estimates that allow for the errors come first, and all other estimates get a
+    remark.
     """
     known = [name for name in ESTIMATOR_NAMES if name in made]
     in_order = {name: made[name] for name in dict.fromkeys([*known, *made])}
@@ -303,7 +307,7 @@ def _check_gold(predictions: PredictionColumns, evidence: StudyEvidence) -> tupl
 
 
 def _doubt_correction(estimates: Estimates, gold: tuple[Check, ...]) -> Estimates:
-    """Add a reason for doubt to the estimate corrected by gold answers if a check of them failed."""
+    """If a check of the gold answers failed, add a reason for doubt to the estimate that they correct."""
     failed = "; ".join(f"check {c.name!r} failed: {c.message}" for c in gold if c.passed is False)
     if not failed or "corrected" not in estimates:
         return estimates
@@ -315,7 +319,7 @@ def _doubt_correction(estimates: Estimates, gold: tuple[Check, ...]) -> Estimate
 def _count_items(
     predictions: PredictionColumns, drawn: BoolArray, labels: LabelColumns, asked: BoolArray
 ) -> ItemCounts:
-    """Count all items by state; experts' answers count only for predicted items that were `drawn`."""
+    """Count all items by state; experts' answers count only for `drawn` items with a prediction."""
     ran, failed = predictions.ran, predictions.has_failed
     said = labels.answered & drawn
     silent = labels.labelled & drawn & ~said
@@ -339,7 +343,7 @@ def _count_items(
 
 
 def true_accuracy(predictions: Iterable[Prediction], truth: Mapping[str, int]) -> float | None:
-    """Return the share of right answers by the key; None without answers.
+    """Return the share of a model's answers that are right according to the answer key; None without answers.
 
     Unreadable answers count as wrong; items on which the call failed are left out.
 
@@ -376,8 +380,9 @@ _PACKAGES = ("numpy", "scipy", "openai", "sqlmodel")
 class ExpertReport:
     """One expert's questions and answers.
 
-    `expected_yes_rate` is the expected share of yes if options were drawn uniformly: the mean of 1/K over the
-    expert's questions, where K is the item's number of options.
+    `expected_yes_rate` is the share of yes that would be expected if the options asked about were drawn
+    uniformly: the mean of 1/K over the expert's questions, where K is the number of options of the question's
+    item.
     """
 
     name: str
@@ -564,9 +569,9 @@ def report_study(
 
 
 def _side_information(opened: OpenStudy, *, gold: bool) -> list[SideInformation]:
-    """Return the study's side information: every model's votes, judges, second questions, known errors.
+    """Return the side information: models' votes, judges, second questions, and experts' known errors.
 
-    With `gold`, gold answers correct for experts' errors, so no other correction is used.
+    With `gold`, known errors are left out, because estimates are corrected by gold answers instead.
     """
     kinds: list[SideInformation] = []
     errors = None if gold else opened.correction
@@ -592,7 +597,7 @@ def _read_judges(opened: OpenStudy) -> Judges:
 def _summarise(
     opened: OpenStudy, models: Sequence[ModelReport], left_out: Sequence[str], level: float
 ) -> StudyReport:
-    """Combine all models' reports with the shared data; experts' rates get intervals of this level."""
+    """Combine all models' reports with the study's data; intervals of experts' rates have level `level`."""
     study, store, labels = opened.study, opened.store, opened.labels
     assumed = (a for m in models for e in m.estimates.values() for a in e.assumptions)
     return StudyReport(
@@ -647,12 +652,12 @@ def _read_versions() -> dict[str, str]:
 
 
 def _check_watchable(models: Sequence[PredictionColumns], labels: LabelColumns) -> None:
-    """Refuse an anytime-valid interval if the draw allows it for none of the models.
+    """Refuse an anytime-valid interval if the way questions were drawn does not allow it for any model.
 
     Raises
     ------
     BadInput
-        If no model allows it; the message says why.
+        If the interval is not possible for any model; the message says why.
     """
     reasons = []
     for predictions in models:

@@ -38,7 +38,7 @@ def add_study(parser: argparse.ArgumentParser) -> None:
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add ``--json`` to the parser of a sub-verb; the verb itself accepts it too."""
+    """Add ``--json`` to the parser of a sub-verb. The verb itself also accepts the option."""
     told = "print one JSON object instead of text"
     parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=told)
 
@@ -91,12 +91,12 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def parse_settings_alone(args: argparse.Namespace, known: Set[str], told: str) -> dict[str, Any]:
-    """Return the values of ``--set`` of a command without a study; `told` says why there is no study.
+    """Return the values of ``--set`` for a command without a study; messages give `told` as the reason.
 
     Raises
     ------
     BadInput
-        If ``--set`` names another setting than those in `known`.
+        If ``--set`` names a setting that is not in `known`.
     """
     settings = parse_settings(args.settings)
     if other := settings.keys() - known:
@@ -169,7 +169,7 @@ def check_address(port: int, host: str = "127.0.0.1", option: str = "--host") ->
 
 
 def leave_threads() -> None:
-    """End the process at once if threads still wait for a database; a normal exit would hang or fail."""
+    """End the process at once if threads still wait for a database: a normal exit could hang or fail."""
     if any(thread.daemon for thread in threading.enumerate()):
         sys.stdout.flush()
         sys.stderr.flush()
@@ -196,7 +196,7 @@ def study_of(args: argparse.Namespace) -> Study:
 def parse_numbers(
     option: str, text: str, needed: Mapping[str, type], known: Mapping[str, type] | None = None
 ) -> dict[str, Any]:
-    """Parse a JSON object of numbers that has all `needed` names, and may have `known` names.
+    """Parse a JSON object of numbers. All `needed` names must occur, `known` names are optional.
 
     `needed` and `known` map each name to ``int``, if the number must be whole, or ``float``.
 
@@ -222,7 +222,7 @@ def parse_numbers(
 
 
 def parse_look(text: str) -> tuple[int, int]:
-    """Return the numbers J and L of ``J/L``, which names interim analysis J of L planned analyses.
+    """Return (J, L) for the text ``J/L``, which stands for interim analysis J of L planned analyses.
 
     Raises
     ------

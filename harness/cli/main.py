@@ -198,7 +198,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(words: list[str], loaded: Callable[[], None] = lambda: None) -> int:
-    """Run `main`; `loaded` is called after the verb's module is loaded and before it runs."""
+    """Run a verb for `main`, and call `loaded` between loading the verb's module and running the verb."""
     if not words and (told := _suggest()):
         sys.stdout.write(told)
         return 0
@@ -222,7 +222,7 @@ def _main(words: list[str], loaded: Callable[[], None] = lambda: None) -> int:
 
 
 def _complete(shell: str) -> int:
-    """Print the completion script for a shell, which takes one parser of all verbs."""
+    """Print the completion script for a shell. It is generated from one parser that contains all verbs."""
     if shell not in SHELLS:
         known = ", ".join(SHELLS)
         sys.stderr.write(f"oversight: --completion: name one of {known}, not {shell!r}\n")

@@ -24,9 +24,9 @@ RENAMED_VERBS = {
 
 
 def rename_verb(words: list[str]) -> tuple[str, list[str]]:
-    """Replace the former verb, of one or two words, with which a command may begin.
+    """Replace the verb at the start of a command if it has been renamed; the old verb has one or two words.
 
-    Returns the former verb, which is empty if there is none, and all words of the new command.
+    Returns the old verb, or an empty text if no verb was replaced, and all words of the new command.
 
     >>> rename_verb(["model", "start", "--port", "8001"])
     ('model', ['server', 'start', 'model', '--port', '8001'])

@@ -50,18 +50,18 @@ _PORTION = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedJudge:
-    """Counts after asking a decision endpoint.
+    """Result of asking a decision endpoint.
 
     Attributes
     ----------
     name, run
         Name of the judge, and id of its run.
     items
-        Number of items with probabilities, including those of earlier calls.
+        Number of items with probabilities, including items asked about in earlier calls.
     asked
         Number of items that this call asked about.
     input_tokens
-        Number of input tokens that the endpoint reported for these items.
+        Number of input tokens that the endpoint reported for the items of this call.
     """
 
     name: str
@@ -139,7 +139,8 @@ def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> Asked
     Raises
     ------
     BadInput
-        If the endpoint refuses the request or its reply is invalid; answers received before are stored.
+        If the endpoint refuses a request or its reply is invalid. Answers received before the error are
+        stored.
     """
     if kind not in KINDS:
         raise BadInput(f"--type: must be {', '.join(KINDS)}, is {kind!r}")
@@ -177,7 +178,7 @@ def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> Asked
 async def _ask_all(
     client: HttpClient, model: str, items: Sequence[Item], kind: str
 ) -> dict[str, tuple[tuple[float, ...], int] | BaseException]:
-    """Return item → (probabilities, input tokens), or the exception of its request."""
+    """Return item → (probabilities, input tokens) or, if its request failed, item → exception."""
     few = asyncio.Semaphore(_AT_ONCE)
 
     async def ask(item: Item) -> tuple[tuple[float, ...], int]:

@@ -44,9 +44,9 @@ class Dependence:
     Attributes
     ----------
     between
-        Correlation of every two judges.
+        Correlations of the errors of every two judges.
     with_models
-        Correlation of every judge with every model.
+        Correlations of the errors of every judge with those of every model.
     worth
         Effective number of independent judges; None for one judge.
     """
@@ -67,7 +67,7 @@ def error_dependence(
     Parameters
     ----------
     judges, models
-        Name → probabilities for all items; those of models come from `JudgeProbabilities.of_predictions`.
+        Name → probabilities for all items. `JudgeProbabilities.of_predictions` makes those of a model.
 
     Examples
     --------
@@ -109,8 +109,9 @@ def _correlate(
 ) -> tuple[Measure, FloatArray, float]:
     """Return the correlation of two columns of errors, its influence values, and an effective sample size.
 
-    The influence values, one per question, give the variance. The sample size is the smallest of four: the
-    effective numbers of errors and of right answers in each column.
+    There is one influence value per question, and they give the correlation's variance. The sample size is
+    the smallest of four numbers: for each column, the effective number of errors and the effective number of
+    right answers.
     """
     both = ~np.isnan(first) & ~np.isnan(second)
     n, influence = int(both.sum()), np.zeros(len(first))

@@ -128,7 +128,7 @@ def report_lines(report: JudgeReport) -> list[Any]:
 
 
 def verdict_line(report: JudgeReport, quality: JudgeQuality) -> str:
-    """Return one line that says whether a judge tells true from false, and whether it is calibrated."""
+    """Return a line that says whether a judge tells true options from false ones and is calibrated."""
     sees, states = judge_verdict(quality)
     seen = _SEES.get(sees, "MISLEADS: false options get higher probabilities than true ones")
     stated = _STATES.get(states, "its confidence DOES NOT HOLD")
@@ -145,7 +145,7 @@ def verdict_line(report: JudgeReport, quality: JudgeQuality) -> str:
 
 
 def saving_line(report: JudgeReport) -> str:
-    """Return a sentence on the models for which judges save questions; empty if no saving was computed."""
+    """Return a sentence naming the models for which judges save questions; empty if this is unknown."""
     known = [one for one in report.corrected if one.least is not None]
     saves = [one.model for one in known if one.least is not None and one.least > 0]
     if saves:
@@ -221,7 +221,7 @@ def dependence_lines(report: JudgeReport) -> list[str]:
 def transport_lines(one: TransportGroup) -> list[str]:
     """Return lines that say whether a judge's calibration holds on one group of items.
 
-    If this is undecided, the last line gives the number of further questions that would decide it.
+    If the verdict is undecided, the last line gives the number of further questions that would decide it.
     """
     made = one.transport
     lines = [f"{made.judge} on {one.group}: {made.verdict.upper()} (margin {100 * made.margin:g} points)"]

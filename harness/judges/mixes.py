@@ -2,8 +2,8 @@
 
 A plan from a pilot (`PilotPlan`) has one row for every use of side information, with the number of questions
 at which 80 % of studies would reach the half-width. This module converts these rows into dollars and minutes.
-A judge is paid for every item that it judges: the whole pool if items are drawn from a pool, otherwise the
-items asked about. Other models' votes exist already and cost nothing.
+A judge is paid for every item that it judges. These are all items of the pool if items are drawn from a pool,
+otherwise the items asked about. Other models' votes exist already and cost nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class PricedPlan:
     usd, minutes
         Cost of experts and judges together, in dollars and in minutes.
     cheapest
-        Whether this is the cheapest way for the model; ties in dollars are broken by minutes, then questions.
+        Whether this is the cheapest plan for the model. If several cost the same, it is the one with fewer
+        minutes, then fewer questions.
     """
 
     model: str
@@ -48,7 +49,7 @@ class PricedPlan:
 def price_plans(
     plans: Sequence[PilotPlan], costs: CostsSection, *, pool: int, judges: int
 ) -> list[PricedPlan]:
-    """Compute the costs of all plan rows that have a number of questions, cheapest first for each model.
+    """Compute the cost of every plan row whose `questions` is not None, cheapest first for each model.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ def _price(protocol: str, row: PlannedRow, costs: CostsSection, pool: int, judge
 
 
 def mix_sentence(row: PricedPlan) -> str:
-    """Return one line on a plan: its questions, side information and judged items, and the total cost.
+    """Return one line that names a plan's questions, side information, judged items and total cost.
 
     Examples
     --------

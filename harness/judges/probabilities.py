@@ -51,8 +51,8 @@ class JudgeProbabilities:
     def of_predictions(cls, judge: PredictionColumns, n_options: IntArray) -> JudgeProbabilities:
         """Make probabilities from predictions.
 
-        The predicted option gets the stated confidence, or 1 if none is stated. The other options share the
-        remaining probability equally.
+        The predicted option gets the confidence that the judge stated, or 1 if it stated none. The item's
+        other options share the remaining probability equally.
         """
         n, width = len(n_options), int(n_options.max(initial=2))
         p = np.where(np.arange(width) < n_options[:, None], np.nan, 0.0)

@@ -4,12 +4,12 @@ Every measure is a mean over the questions in the scope of `oversight.harness.ju
 the inverse of their propensities.
 
 Calibration is measured on the questions about the judge's first choice, the option with its highest
-probability; if options tie, there is no first choice. Over all options, overconfidence would hardly show,
-because most options have a low probability. The calibration error is Σ_b s_b |θ_b| over bins b of the stated
-probability, where s_b is the share of first choices in a bin and θ_b their mean of answer − probability
-(Naeini et al. 2015, AAAI). With estimates ŝ and θ̂, |Σ ŝ|θ̂| − Σ s|θ|| is at most Σ ŝ_b |θ̂_b − θ_b| +
-|Σ (ŝ_b − s_b) |θ_b||. The quantile of this sum for independent normal errors gives an interval that is valid
-although the estimate is biased upwards.
+probability; if options tie, there is no first choice. If the questions about all options were used,
+overconfidence would hardly show, because most options have a low probability. The calibration error is Σ_b
+s_b |θ_b| over bins b of the stated probability, where s_b is the share of first choices in a bin and θ_b
+their mean of answer − probability (Naeini et al. 2015, AAAI). With estimates ŝ and θ̂, |Σ ŝ|θ̂| − Σ s|θ|| is
+at most Σ ŝ_b |θ̂_b − θ_b| + |Σ (ŝ_b − s_b) |θ_b||. The quantile of this sum for independent normal errors
+gives an interval that is valid although the estimate is biased upwards.
 
 The interval of the area inverts its score equation (Newcombe 2006, Statistics in Medicine 25, method 5) with
 effective numbers of answers, widened by the design effect of the placement values (DeLong et al. 1988).
@@ -87,7 +87,7 @@ class JudgeQuality:
     bias
         Mean of stated probability − answer over first choices; positive if the judge is overconfident.
     error
-        Calibration error of first choices: mean absolute gap in the bins of the curve.
+        Calibration error of first choices: weighted mean of the absolute gaps in the bins of `curve`.
     curve
         Bins of the calibration curve of first choices; empty if `error` is withheld.
     area
@@ -161,8 +161,8 @@ def calibration(
 ) -> tuple[tuple[CalibrationBin, ...], Measure]:
     """Return the calibration curve and the calibration error of stated probabilities `p`, shape (R,).
 
-    Bins of width 0.1 are joined, from the lowest upwards, until each has 20 answers. The error is that of
-    the joined bins, so gaps of opposite sign within a joined bin cancel.
+    Bins of width 0.1 are joined, from the lowest upwards, until each has 20 answers. The error is computed
+    from the joined bins, so gaps of opposite sign within a joined bin cancel.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def calibration(
 
 
 def _edges(p: FloatArray) -> list[float]:
-    """Return the edges of bins that contain enough answers each."""
+    """Return edges of bins, chosen so that each bin contains enough answers."""
     edges, held = [0.0], 0
     inner = np.arange(1, _BINS) / _BINS
     number = np.bincount(np.searchsorted(inner, p, side="right"), minlength=_BINS)
@@ -236,7 +236,7 @@ def _half(deviation: float, questions: JudgedQuestions, level: float) -> float:
 
 
 def area_under_curve(p: FloatArray, questions: JudgedQuestions, level: float = 0.95) -> Measure:
-    """Return the area under the ROC curve of probabilities `p`, shape (R,): P(p of a yes > p of a no).
+    """Return the area under the ROC curve of `p`, shape (R,): P(a question with yes has the larger p).
 
     Ties count by half.
 
@@ -268,7 +268,7 @@ def area_under_curve(p: FloatArray, questions: JudgedQuestions, level: float = 0
 
 
 def _share_below(values: FloatArray, others: FloatArray, share: FloatArray) -> FloatArray:
-    """Return for each of `values` the total share of `others` that are below it; ties count by half."""
+    """Return, per value, the sum of `share` over all smaller `others`; equal `others` count by half."""
     order = np.argsort(others, kind="stable")
     total = np.concatenate([[0.0], np.cumsum(share[order])])
     below = total[np.searchsorted(others[order], values, side="left")]

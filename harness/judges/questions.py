@@ -1,9 +1,9 @@
 """Gather the yes/no questions that judges are measured on: those that experts answered, with weights.
 
-The answered questions are a sample of all questions in a scope. The scope depends on the protocol: all
-options of every item if each could be asked about ("options"), otherwise the options that models predict
-("predictions"). Each answer is weighted by the inverse of its propensity, so that means are unbiased for the
-scope (Horvitz & Thompson 1952, JASA 47).
+The answered questions are a sample of all questions in a scope. The protocol determines the scope. If every
+option of every item could be asked about, the scope is all options ("options"); otherwise it is the options
+that models predict ("predictions"). Each answer is weighted by the inverse of its propensity, so that means
+are unbiased for the scope (Horvitz & Thompson 1952, JASA 47).
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class JudgedQuestions:
     answer
         Shape (R,): 1 for yes, 0 for no.
     weight
-        Shape (R,): weight of the question, its inverse propensity: the number of questions in the scope for
-        which it stands.
+        Shape (R,): inverse propensity of the question, so the number of questions of `scope` that it
+        represents.
     cluster
         Shape (R,): index of the independent unit, which is the item or its cluster.
     scope
@@ -94,8 +94,8 @@ def judged_questions(labels: LabelColumns, models: Sequence[PredictionColumns]) 
     labels
         Labels with their design. While a collection runs, only its interim subset is used (`collected_part`).
     models
-        Predictions of the models. If only predicted options could be asked about, the questions are those
-        about the options that these models predict.
+        Predictions of the models. If the design allows only questions about predicted options, the questions
+        about these models' predictions are gathered.
 
     Raises
     ------
@@ -150,9 +150,10 @@ def _routed(
 
 
 def _resolved(part: LabelColumns, models: Sequence[PredictionColumns]) -> JudgedQuestions:
-    """Gather questions about resolved items, on which it is known whether every model is right.
+    """Gather questions about resolved items: for these, the answers show whether each model is right.
 
-    If every item's true option is known, the questions are about all options, otherwise about predicted ones.
+    If the true option of every resolved item is known, the questions are about all options; otherwise they
+    are only about predicted options.
     """
     found = resolved_correctness(part, models)
     known = ~(found.correct == UNKNOWN).any(axis=1)

@@ -95,7 +95,7 @@ def weighted_share(yes: FloatArray, weight: FloatArray, cluster: IntArray, level
 
 
 def _gamma_ends(rare: FloatArray, share: FloatArray, cluster: IntArray, level: float) -> tuple[float, float]:
-    """Return the ends of the gamma interval of Σ share·rare."""
+    """Return the ends of the gamma interval of the weighted sum Σ share·rare."""
     mean, tail = float(share @ rare), (1 - level) / 2
     poisson = float((by_cluster(share * rare, cluster) ** 2).sum())
     linear = float((by_cluster(share * (rare - mean), cluster) ** 2).sum())
@@ -108,10 +108,10 @@ def _gamma_ends(rare: FloatArray, share: FloatArray, cluster: IntArray, level: f
 
 
 def deviation_of_mean(values: FloatArray, weight: FloatArray, cluster: IntArray) -> float:
-    """Return the standard error, which is never 0, of a weighted mean of values in [−1, 1].
+    """Return the standard error of a weighted mean of values in [−1, 1]; it is never 0.
 
-    The variance is the variance of a ratio, summed by cluster, plus a term for one additional cluster whose
-    mean differs by 1 from the sample's mean.
+    The squared standard error is the variance of a ratio estimate with clusters, plus a term for one
+    additional cluster whose mean differs by 1 from the sample's mean.
     """
     _, place = np.unique(cluster, return_inverse=True)
     share = weight / weight.sum()

@@ -1,8 +1,8 @@
 """Read the probabilities of a study's judges, and import them from a file.
 
-A judge's probabilities are the first available of: the shares of its samples, a stored vector per item
-(imported, from a decision endpoint, from log-probabilities, or stated in its reply), and its confidence in
-the option that it names.
+The first available source is used: the shares of a judge's samples; otherwise a stored vector per item, which
+was imported, stated in its reply, or obtained from log-probabilities or a decision endpoint; otherwise its
+confidence in the option that it names.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _share_samples(opened: OpenStudy, run_id: str) -> JudgeProbabilities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedJudge:
-    """Counts after an import of probabilities.
+    """Result of importing a judge's probabilities.
 
     Attributes
     ----------
@@ -89,8 +89,8 @@ def import_probabilities(study: Study, file: str, name: str) -> ImportedJudge:
     """Store a file of probabilities as a judge's answers; after an error, nothing is stored.
 
     CSV and Parquet files have the column ``item`` and one column per option, named by the classes that all
-    items share, or ``p1``, ``p2``, … in the order of each item's options. JSON Lines may instead have
-    ``probabilities``, a list in this order or an object by option.
+    items share, or ``p1``, ``p2``, … in the order of each item's options. JSON Lines files can instead have a
+    field ``probabilities``: a list in this order, or an object from option to probability.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def import_probabilities(study: Study, file: str, name: str) -> ImportedJudge:
 def store_judge(
     store: Store, name: str, endpoint: str, template: str, vectors: Mapping[str, Sequence[float]]
 ) -> str:
-    """Store a run with these probabilities and each item's most likely option; return the run's id."""
+    """Store a judge's probabilities, and each item's most likely option, as a run. Returns the run's id."""
     spec = RunSpec(
         name=name,
         model=name,

@@ -1,6 +1,6 @@
 """Measure a study's judges: quality, questions saved, and whether their calibration holds on other items.
 
-``oversight judge`` prints this report. If a part cannot be computed, the report gives the reason instead.
+``oversight judge`` prints this report. For a part that cannot be computed, the report contains the reason.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class CorrectedAccuracy:
     judged
         Estimate with all judges and the other models' votes; None if undefined.
     saved, least, most
-        Number of questions that judges and votes saved, and the ends of its interval; None if unknown.
+        Number of questions saved by using judges and votes, and the ends of this number's interval; None if
+        unknown.
     why
         Reason why `judged` is missing; empty if it is given.
     """
@@ -100,7 +101,7 @@ class JudgeReport:
     transport
         Test of calibration by judge and group; empty unless requested.
     why
-        Reason why quality is withheld; empty if it is given.
+        Reason why `judges` and `dependence` are missing; empty if they are given.
     remarks
         Further remarks for the reader.
     """
@@ -124,14 +125,16 @@ class JudgeQuestion:
     Attributes
     ----------
     judges, models
-        Names of judges and of models. If None, the study's judges, and all models that are not judges.
+        Names of judges, and names of models. None stands for all of the study's judges, or all models that
+        are not judges.
     against
-        Study on which the calibration is fitted, to be tested on this study; None for no such test.
+        Another study, on which the calibration is fitted before it is tested on this study; None for no such
+        test.
     by
-        Column of the items, or ``"model"``, that divides questions into groups. On each group, the
-        calibration fitted on all other groups is tested. None for no such test.
+        Column of the items, or ``"model"``, by which questions are grouped. For each group, a calibration is
+        fitted on all other groups and tested on this group. None for no such test.
     margin
-        Largest gap (see `TransportPart`) at which a calibration counts as holding, in (0, 1).
+        Largest true gap (see `TransportPart`) at which a calibration is still good enough, in (0, 1).
     level
         Confidence level; None for the study's level.
     """
@@ -154,8 +157,8 @@ class WeighedJudges(Judges):
     judges
         Probabilities of each judge for all items.
     votes
-        Predictions of every model, by name, used like a judge's votes. The estimate of a model does not use
-        its own votes.
+        Predictions of every model, by name, which count as votes. A model's own votes are not used to
+        estimate its accuracy.
     n_options
         Shape (N,): number of options of every item.
     """
@@ -171,12 +174,12 @@ class WeighedJudges(Judges):
         self._judges, self._votes, self._of = list(judges), dict(votes), ""
 
     def estimate(self, model: str, setting: Any) -> Estimate:
-        """Estimate a model's accuracy, and the number of questions that judges and votes save."""
+        """Estimate a model's accuracy, and how many questions the use of judges and votes saves."""
         self._of = model
         return super().estimate(model, setting)
 
     def make_working(self, items: IntArray) -> WorkingMaker:
-        """Return a function that makes working distributions from judges and the other models' votes."""
+        """Return a function that computes working distributions from judges and the other models' votes."""
         others = [vote for name, vote in self._votes.items() if name != self._of]
         return weigh_judges([one.take(items) for one in (*self._judges, *others)])
 
@@ -187,7 +190,7 @@ def report_judges(store: Store, study: Study, asked: JudgeQuestion) -> JudgeRepo
     Raises
     ------
     BadInput
-        If there is no judge, no answer, or a name is unknown.
+        If there is no judge or no answer, or if a name is unknown.
 
     Examples
     --------
@@ -287,7 +290,7 @@ def _name_judges(study: Study, names: Sequence[str] | None) -> Sequence[str]:
 def _choose_models(
     opened: OpenStudy, judges: Mapping[str, Any], named: Sequence[str] | None = None
 ) -> tuple[dict[str, PredictionColumns], dict[str, int]]:
-    """Return the models that are not judges, and the number of answers of each model that is left out.
+    """Return the models to measure judges on, and the number of answers of each model that is left out.
 
     Judges are measured on the items that all models answered. So a model with less than half as many answers
     as another is left out, unless models are named.
@@ -353,7 +356,7 @@ def _check_groups(
     questions: JudgedQuestions,
     level: float,
 ) -> list[TransportGroup]:
-    """Use the study's answers to test calibrations that were fitted on another study or on other groups."""
+    """Test, with the study's answers, calibrations that were fitted on another study or on other groups."""
     if asked.against is not None and asked.by is not None:
         raise BadInput("give --against or --by, not both")
     found = []
@@ -373,7 +376,7 @@ def _check_groups(
 def _read_source(
     against: Study, judges: Mapping[str, Any]
 ) -> list[tuple[str, JudgeProbabilities, JudgedQuestions]]:
-    """Return each judge's name, its probabilities for the other study's items, and that study's questions."""
+    """Return each judge's name and probabilities on the study `against`, with that study's questions."""
     with Store(against.store_url) as store:
         opened = OpenStudy(against, store)
         opened.expect_answers()
@@ -395,7 +398,7 @@ def _hold(
 ) -> Transport:
     """Fit a judge's calibration on the source, and test it on the target.
 
-    The verdict is "undecided" if the source has too few answers.
+    The verdict is "undecided" if the source has too few answers to fit a calibration.
     """
     if source.scope != target.scope:
         why = f"the calibration is of {source.scope}, the answers here are of {target.scope}"
@@ -416,7 +419,7 @@ def _undecided(name: str, margin: float, why: str) -> Transport:
 def _group(
     opened: OpenStudy, by: str, models: Mapping[str, PredictionColumns], questions: JudgedQuestions
 ) -> list[tuple[str, BoolArray]]:
-    """Return groups of questions as (name, mask): by a column of the items, or by the predicting model."""
+    """Group questions by a column of the items, or by predicting model. Returns pairs (name, mask)."""
     if by == BY_MODEL:
         chosen = {name: one.option[questions.item] == questions.option for name, one in models.items()}
         if len(chosen) < 2:

@@ -1,12 +1,13 @@
 """Test whether a judge's calibration that was fitted on one study (source) holds on another (target).
 
 The calibration is linear in the logits, logit P(yes) = α + β logit p, and is fitted to the answers of the
-source. On the target, the gap is the mean of answer − calibrated probability. The gap is computed separately
-for questions with low and with high probabilities, because their gaps could cancel. The calibration passes if
-the intervals of both gaps lie within ±margin. This is an intersection–union test (Berger 1982, Technometrics
-24), which needs no correction for two tests. The calibration fails if one interval, with Bonferroni's
-correction, lies outside ±margin. Otherwise the result is undecided. The fitted calibration is treated as
-fixed, because the question is whether this calibration can be used.
+source. On the target, the gap is the mean of answer − calibrated probability. One gap is computed for
+questions with low probabilities and one for those with high probabilities, because a single gap could be near
+0 although these two are not. The calibration passes if the intervals of both gaps lie within ±margin. This is
+an intersection–union test (Berger 1982, Technometrics 24), which needs no correction for two tests. The
+calibration fails if one interval, with Bonferroni's correction, lies outside ±margin. Otherwise the result is
+undecided. The fitted calibration is treated as fixed, because the question is whether this calibration can be
+used.
 """
 
 from __future__ import annotations
@@ -81,14 +82,15 @@ class Transport:
     verdict
         ``"pass"``, ``"fail"`` or ``"undecided"``.
     margin
-        Largest gap at which a calibration counts as holding.
+        Largest true gap at which a calibration is still good enough.
     parts
         Gaps for low and for high probabilities; empty if there are too few answers.
     calibration
         Calibration fitted on the source; None if the source has too few answers.
     further
-        Number of further questions on the target that would give a verdict in 80 % of studies if the true
-        gaps equal the estimated ones; 0 after a pass or fail; None if unknown or more than `MOST_QUESTIONS`.
+        Number of further questions on the target after which the verdict would be pass or fail with
+        probability 80 %, if the true gaps equal the estimated ones. It is 0 after a pass or fail, and None if
+        it is unknown or more than `MOST_QUESTIONS`.
     why
         Reason why the verdict is undecided; empty after a pass or fail.
     """
@@ -144,7 +146,7 @@ def check_transport(
     margin: float = 0.1,
     level: float = 0.95,
 ) -> Transport:
-    """Test on a target, another set of items, whether a judge's calibration still holds.
+    """Test whether a judge's calibration still holds on a target: items on which it was not fitted.
 
     Parameters
     ----------
@@ -157,10 +159,10 @@ def check_transport(
     questions
         Answered questions of the target.
     margin
-        Largest gap at which the calibration counts as holding, in (0, 1).
+        Largest true gap at which the calibration is still good enough, in (0, 1).
     level
-        Confidence level. A calibration whose gap is at least the margin passes with probability at most
-        (1 − level)/2.
+        Confidence level. A calibration with a gap of at least the margin passes with probability at most (1 −
+        level)/2.
 
     Examples
     --------
@@ -220,7 +222,7 @@ def _logit(p: FloatArray) -> FloatArray:
 
 
 def _split(f: FloatArray) -> list[BoolArray]:
-    """Return two masks: questions with low and with high probabilities; one mask if ties prevent a split."""
+    """Return masks of questions with low and with high probabilities; one mask if ties prevent a split."""
     values, number = np.unique(f, return_counts=True)
     below = np.cumsum(number)[:-1]
     if not below.size:
@@ -255,7 +257,7 @@ def _corrected(level: float, parts: int) -> float:
 def _further(
     n: int, gaps: Sequence[float], spreads: Sequence[float], margin: float, level: float
 ) -> int | None:
-    """Return how many further questions would give a verdict in 80 % of studies; None if very many."""
+    """Return how many further questions give a verdict with probability 80 %; None if very many."""
     power = float(ndtri(_POWER))
     once, corrected = _corrected(level, 1), _corrected(level, len(gaps))
 

@@ -3,9 +3,9 @@
 A conditional logit P(y = k) ∝ exp(offset_k + Σ_f θ_f x_fk) over the options of an item (McFadden 1974, in:
 Frontiers in Econometrics) combines the judges' probabilities and the model's own prediction into one working
 distribution per item. Its parameters are fitted to answers about items of the other folds (cross-fitting), so
-bad parameters can widen intervals but not make them invalid. A judge is used only if it improves the
-likelihood of the other folds' answers enough; if no judge does, only the model's prediction is used. So a bad
-judge widens intervals very little.
+bad parameters can widen intervals but not make them invalid. A judge is used only if it sufficiently improves
+the likelihood of the other folds' answers, so a bad judge widens intervals very little. If no judge is used,
+the distribution depends only on the model's prediction.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class OptionUtilities:
     x
         Shape (N, K, F): features.
     offset
-        Shape (N, K): constant term of each option; −∞ beyond an item's own options.
+        Shape (N, K): constant term of each option; −∞ in columns k ≥ the item's number of options.
     center, spread
         Shape (F,): mean and standard deviation of the prior of each parameter.
     """
@@ -58,7 +58,7 @@ class OptionUtilities:
     spread: FloatArray
 
     def take(self, items: IntArray, features: Sequence[int]) -> OptionUtilities:
-        """Return the utilities of the given items, with only the given features."""
+        """Return the options' utilities for the given items, computed from only the given features."""
         chosen = list(features)
         return OptionUtilities(
             x=self.x[items][:, :, chosen],
@@ -76,7 +76,7 @@ class OptionUtilities:
 
 
 def weigh_judges(judges: Sequence[JudgeProbabilities]) -> WorkingMaker:
-    """Return a function that makes working distributions of items from judges' probabilities for these items.
+    """Return a function that computes items' working distributions from the judges' probabilities.
 
     Examples
     --------
@@ -138,8 +138,8 @@ def describe_judges(
 ) -> OptionUtilities:
     """Compute the features of all options: the model's own prediction, then two features per judge.
 
-    The features of a judge are the logarithm of its probability and, for the predicted option only, the
-    normal score of that probability's rank among the items. The rank does not depend on the judge's
+    A judge's features are the logarithm of its probability and, only for the option that the model predicts,
+    the normal score of this probability's rank among all items. The rank does not depend on the judge's
     calibration. A judge that only votes has one feature, which marks the option that it names.
     """
     n, rows = len(n_options), np.arange(len(n_options))
@@ -180,7 +180,7 @@ def _widen(shares: FloatArray, width: int) -> FloatArray:
 def _learn(
     every: OptionUtilities, item: IntArray, asked: IntArray, answer: FloatArray
 ) -> tuple[list[int], FloatArray]:
-    """Select the features of the model's own prediction and of useful judges.
+    """Select the feature of the model's own prediction, and the features of judges that improve the fit.
 
     Returns the selected features and their parameters.
     """

@@ -102,7 +102,7 @@ class Frame:
 
     @property
     def pairs(self) -> Iterator[tuple[StoredAnswer, StoredUnit]]:
-        """All pairs of an answer and one of its units."""
+        """Yield each answer with each of its units, as pairs."""
         of_item, of_answer = (defaultdict[str, list[StoredUnit]](list) for _ in range(2))
         for unit in self.units:
             (of_answer[unit.answer] if unit.answer else of_item[unit.item_id]).append(unit)
@@ -200,9 +200,9 @@ def _make_answer(item_id: str, model: str, text: str) -> StoredAnswer:
 def find_claims(
     study: Study, store: Store, texts: Iterable[str], terms: RunTerms = DEFAULT_TERMS
 ) -> dict[str, list[str]]:
-    """Ask the study's model for splitting answers to list the claims of texts. Returns text → claims.
+    """Ask the model that splits answers to list the claims of each text. Returns text → claims.
 
-    Its replies are stored as a separate run, so that no text is sent twice.
+    The model's replies are stored as a separate run, so that no text is sent twice.
 
     Raises
     ------

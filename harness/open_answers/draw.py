@@ -9,11 +9,12 @@ these sizes, where
     z = ⅔ u/Σu + ⅓/U       within an answer of U units
 
 and u = |points| with "equal", or |points| √(p(1 − p)) with "judge", where p is the judge's probability. With
-"judge", the first term is also proportional to the answer's Σu divided by the item's positive points. π is
+"judge", the first term of z is also proportional to Σu divided by the item's positive points. Here, π =
 min(1, c z), and c is chosen so that n questions are expected. One systematic pass over all cells (items in
 random order, units of an item in random order) draws each cell with exactly its probability. The number of
-cells that it draws from an item is the sum of their probabilities, rounded down or up (Madow 1949, Ann. Math.
-Stat. 20). The term ⅓/U bounds the inverse-probability weights of estimates that weight all units equally.
+cells that the pass draws from an item is the sum of the probabilities of the item's cells, rounded down or up
+(Madow 1949, Ann. Math. Stat. 20). The term ⅓/U bounds the inverse-probability weights of estimates that
+weight all units equally.
 
 The scheme "first no" draws whole items, with all their answers. The units of an answer are in random order
 (the same for all answers to the item) or, with a judge, sorted by the probability of an error, the largest
@@ -59,7 +60,7 @@ class Draw:
     question
         Index of the question, as in `UnitTable`.
     row
-        Row of the unit table whose answer and unit are shown.
+        Row of the unit table that contains the shown answer and unit.
     answer, unit
         Ids of the shown answer and unit.
     propensity, order
@@ -67,7 +68,8 @@ class Draw:
     expert
         Expert to ask.
     attempt
-        Place of the expert in the queue, from 1. An expert is asked if all earlier ones said "not my field".
+        Place of the expert in the question's queue, counted from 1. An expert is asked if all earlier experts
+        in the queue said "not my field".
     """
 
     question: IntArray
@@ -113,8 +115,8 @@ def draw_questions(
         Shape (R,): a judge's probability that the reply is "yes". The scheme "judge" needs it. The scheme
         "first no" uses it to ask about likely errors first; without it, the order is random.
     attempts
-        Number of experts, each of a different field, in the queue of a unit of unknown field; by default one
-        per field.
+        Number of experts in the queue of a unit whose field is unknown; each expert is of a different field,
+        and by default every field has one.
 
     Raises
     ------
@@ -211,7 +213,7 @@ def _cell_chances(table: UnitTable, cell: IntArray, n: int, judge: FloatArray | 
 
 
 def _fill(size: FloatArray, cost: IntArray, n: int) -> FloatArray:
-    """Return π = min(1, c·size) with c such that Σ cost·π = n; all 1 if n is enough for every question."""
+    """Return probabilities π = min(1, c·size), where c gives Σ cost·π = n; all are 1 if n ≥ Σ cost."""
     if n >= cost.sum():
         return np.ones(len(size))
     certain = np.zeros(len(size), dtype=bool)
@@ -228,7 +230,7 @@ def _fill(size: FloatArray, cost: IntArray, n: int) -> FloatArray:
 def _draw_cells(
     table: UnitTable, n: int, judge: FloatArray | None, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray]:
-    """Draw cells; return one row of the table per drawn question, and its probability."""
+    """Draw cells. Returns, for each drawn question, one row of the table and the probability."""
     cell = _find_cells(table)
     chance = _cell_chances(table, cell, n, judge)
     first = np.unique(cell, return_index=True)[1]
@@ -256,10 +258,11 @@ def systematic(chance: FloatArray, start: float) -> BoolArray:
 def _draw_items(
     table: UnitTable, n: int, judge: FloatArray | None, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray, IntArray]:
-    """Draw as many items as n questions suffice for, whichever items are drawn.
+    """Draw items for n questions: as many items as can never need more than n questions.
 
-    Returns the items' rows, with probabilities and places. A row's probability is the probability that its
-    item is drawn and its unit is first in the answer's order. The unit's place in this order counts from 1.
+    Returns the drawn items' rows, a probability per row, and a place per row. The probability is that of two
+    things together: the row's item is drawn, and the row's unit is first in its answer's order. The place is
+    the unit's position in this order, counted from 1.
     """
     item, names = number_values(table.item)
     pairs = np.unique(np.column_stack([item, table.question]), axis=0)
@@ -343,7 +346,7 @@ def join_replies(
     *,
     gold: ObjectArray | None = None,
 ) -> Judgements:
-    """Join experts' replies to the unit table; a reply counts for every answer with the same question.
+    """Join experts' replies to the unit table; a reply counts for every row with the same question.
 
     Parameters
     ----------
@@ -352,8 +355,9 @@ def join_replies(
     drawn
         Drawn questions with their queues of experts.
     replies
-        Mapping (question, expert) → reply, for questions that were asked; None if not answered yet.
-        Alternatively, shape (Q,): replies by row of `drawn`, "" if the expert was not asked.
+        Mapping (question, expert) → reply, for questions that were asked; the reply is None if it is
+        outstanding. Alternatively, shape (Q,): the reply for each row of `drawn`, "" if the expert was not
+        asked.
     gold
         Shape (R,): true replies of the units of the table, None if unknown.
 
@@ -386,7 +390,7 @@ def join_replies(
 
 
 def _match_rows(table: UnitTable, drawn: Draw) -> tuple[IntArray, IntArray]:
-    """Repeat each row of the table for every expert in its unit's queue, and match it with a row of the draw.
+    """Repeat each row of the table for every expert in its unit's queue; match the results with `drawn`.
 
     Returns positions in the table and in the draw; the position in the draw is −1 if the unit was not drawn.
     """

@@ -2,9 +2,9 @@
 
 The estimated means are defined in `oversight.harness.open_answers.means`, the intervals in `…intervals`. A
 judgement is missing if the unit was asked about but has no yes or no. Estimates leave missing judgements out.
-The interval from `worst_low` to `worst_high` is valid whatever the missing judgements are. It is reported if
-it is hardly wider than the interval without missing judgements. Otherwise the latter interval is reported,
-and `why` says that it may not be valid.
+The interval from `worst_low` to `worst_high` is valid whatever the missing judgements are. If it is hardly
+wider than the interval that ignores missing judgements, it is reported. Otherwise the interval that ignores
+them is reported, and `why` says that this interval may not be valid.
 """
 
 from __future__ import annotations
@@ -69,15 +69,16 @@ class OpenEstimate:
     level
         Confidence level.
     items, judged, missing
-        Numbers of items with a judged unit, of judged units, and of units that were asked about but have no
-        yes or no. For "no_error", `missing` is the number of answers that missing judgements leave undecided.
+        Number of items with a judged unit; number of judged units; number of units that were asked about but
+        have no yes or no. For "no_error", `missing` is the number of answers that missing judgements leave
+        undecided.
     method
         Name of the method of the interval.
     corrected, corrected_low, corrected_high
         "score" or "met" corrected for experts' errors on control questions
         (`oversight.harness.open_answers.experts.ErrorRates`), with an interval that allows for uncertain
-        error rates and for missing judgements. The squared margins for these two causes are added
-        (Zou & Donner 2008, Stat. Med. 27). None if experts made no observed error, or too many.
+        error rates and for missing judgements. The squared margins for these two causes are added (Zou &
+        Donner 2008, Stat. Med. 27). None if no error of experts was observed, or if they made too many.
     why
         Reason why the interval may not be valid; empty if it is.
     withheld
@@ -137,7 +138,7 @@ class OpenResult:
     def find_estimate(
         self, metric: str, model: str, *, other: str | None = None, field: str | None = None
     ) -> OpenEstimate:
-        """Return the estimate with this metric, model, other model and field.
+        """Return the estimate of a metric in a field, for `model` or for the difference `model` − `other`.
 
         Raises
         ------
@@ -166,8 +167,9 @@ def estimate_open(
 ) -> OpenResult:
     """Estimate the metrics of every model, and the differences of every two models.
 
-    Items without any question asked so far are left out, which is valid if questions are asked in random
-    order. If some questions of an item were asked, its other drawn questions count as missing.
+    Items without any question asked so far are left out. This is valid if questions are asked in random
+    order. If only some drawn questions of an item were asked, judgements on the item's other drawn questions
+    count as missing.
 
     Parameters
     ----------
@@ -180,7 +182,7 @@ def estimate_open(
     metrics
         Some of `METRICS`.
     by_field, differences
-        Whether to estimate every field too, and differences of models.
+        Whether to add estimates for every field; whether to add differences between models.
     judge
         Shape (R,): a judge's probability that the reply is "yes", NaN if unknown. It is used as a control
         variate for "score" and "met", but not with `anytime`.
@@ -248,7 +250,7 @@ def _check(level: float, metrics: Sequence[str], clip: str, judge: FloatArray | 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Maker:
-    """Computes estimates from the units of all models, always with the same options."""
+    """Computes estimates from the units of all models, with options that are fixed when it is created."""
 
     models: Mapping[Any, ModelUnits]
     items: list[Any]
@@ -303,7 +305,7 @@ class _Maker:
         )
 
     def _fill(self, nothing: OpenEstimate, sides: list[ModelUnits]) -> OpenEstimate:
-        """Add the values to an estimate that has none."""
+        """Return the estimate `nothing`, completed with value and interval."""
         least, negatives = self._combine(nothing, sides, LOW, HIGH)
         is_bounded = nothing.metric in (NO_ERROR, BY_ITEM)
         is_known = not (least.open if is_bounded else nothing.missing)
@@ -327,9 +329,9 @@ class _Maker:
     def _combine(
         self, named: OpenEstimate, sides: list[ModelUnits], *fills: str
     ) -> tuple[ItemMean, list[float]]:
-        """Return a model's mean or the difference of two models' means, and each model's `ItemMean.negative`.
+        """Return one model's mean or the difference of two means, then `ItemMean.negative` of each model.
 
-        `fills` says for each model how its missing judgements count.
+        `fills` contains, for each model, how its missing judgements count.
         """
         means = [
             _MEANS[named.metric](units, fill, named.field, self.items)
@@ -348,15 +350,16 @@ class _Maker:
     def _correct(
         self, found: OpenEstimate, means: Sequence[ItemMean], negatives: Sequence[float], width: float
     ) -> OpenEstimate:
-        """Add the value corrected for experts' errors, and a reason for doubt if a correction matters.
+        """Add the value corrected for experts' errors; add a reason for doubt if a correction changes much.
 
         If gold units and pairs of replies both show errors, the correction uses the rates from gold units,
-        but each of the two rates can be a reason for doubt.
+        but the rates from pairs can also be a reason for doubt.
 
         Parameters
         ----------
         means
-            Three means: missing judgements count at their worst, are left out, and count at their best.
+            Three means, in which missing judgements count as the worst possible, are left out, or count as
+            the best possible.
         negatives
             Each model's `ItemMean.negative`.
         width
@@ -403,9 +406,9 @@ class _Maker:
 
 
 def _allow_for_missing(found: OpenEstimate, *, is_near: bool) -> OpenEstimate:
-    """Return the estimate with its worst-case interval if `is_near`, otherwise with a reason in `why`.
+    """If `is_near`, report the worst-case interval; otherwise keep the interval and add a reason to `why`.
 
-    `is_near` says whether the worst-case interval is hardly wider than the reported one.
+    `is_near` says whether the worst-case interval is hardly wider than the estimate's interval.
     """
     if is_near:
         method = f"{found.method}+worst-case"
@@ -419,7 +422,7 @@ def _allow_for_missing(found: OpenEstimate, *, is_near: bool) -> OpenEstimate:
 
 
 def _between(found: OpenEstimate, least: ItemMean, most: ItemMean, models: int) -> OpenEstimate:
-    """Return the estimate halfway between the smallest and the largest value that undecided answers allow.
+    """Return the estimate midway between the smallest and the largest value possible given undecided answers.
 
     An answer is undecided if its value depends on missing judgements. The estimate is withheld if too many
     answers are undecided.

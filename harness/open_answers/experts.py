@@ -26,8 +26,8 @@ class ExpertReplies:
     expert
         Name of the expert; "" for all experts together.
     yes_for_yes, no_for_no
-        Share of right replies to control questions whose true reply is "yes", and to those whose true reply
-        is "no"; None without such questions.
+        Share of right replies to control questions whose true reply is "yes" (`yes_for_yes`) or "no"
+        (`no_for_no`); None without such questions.
     agrees
         Among other experts' yes or no replies to questions that this expert answered, the share that equals
         this expert's reply. For all experts together: among all pairs of replies to the same question, the
@@ -62,8 +62,8 @@ class ErrorRates:
     yes_for_yes, no_for_no
         Three numbers each, for s and for t: lower end of the interval, value, and upper end.
     wrong, of
-        Number of wrong replies to units of known truth, and of all replies to them; without gold, number of
-        pairs of different replies, and of all pairs.
+        Number of wrong replies to units of known truth, and number of all replies to these units. Without
+        gold: number of pairs of replies that differ, and number of all pairs.
     is_gold
         Whether the rates are from units of known truth.
     """
@@ -83,20 +83,20 @@ class ErrorRates:
 
     @property
     def is_useful(self) -> bool:
-        """Whether a correction is possible: even at the lowest rates, replies distinguish yes from no."""
+        """Whether a correction is possible because even the lowest rates let replies tell yes from no."""
         return self.yes_for_yes[0] + self.no_for_no[0] - 1 > _LEAST_YOUDEN
 
     def correct(self, value: float, negatives: Sequence[float]) -> tuple[float, float, float]:
         """Correct an observed value for experts' errors.
 
-        Return the smallest corrected value over the rates' intervals, the corrected value at the estimated
-        rates, and the largest corrected value over the intervals.
+        Return three corrected values: the smallest one for any error rates in their intervals, the one for
+        the estimated rates, and the largest one for any rates in their intervals.
 
         Parameters
         ----------
         negatives
-            The mean n, defined in the class's docstring, of one model, or of both models of a difference; 0
-            for a share of met units.
+            The mean n that the class's docstring defines: one value for a model, two for a difference of
+            models. It is 0 for a share of met units.
         """
         (s_low, s, s_high), (t_low, t, t_high) = self.yes_for_yes, self.no_for_no
         n = 1 - negatives[0] if len(negatives) == 1 else negatives[1] - negatives[0]
@@ -110,8 +110,8 @@ class ErrorRates:
 def find_rates(experts: Sequence[ExpertReplies]) -> tuple[ErrorRates, ...]:
     """Return the error rates of all experts together, computed from gold units and from pairs of replies.
 
-    Rates without an observed error are left out. Gold units give rates only if experts replied to some with
-    the truth "yes" and to some with the truth "no".
+    A source in which no error was observed gives no rates. Gold units give rates only if experts replied to
+    at least one whose truth is "yes" and at least one whose truth is "no".
     """
     both = next((found for found in experts if found.expert == ""), None)
     if both is None:

@@ -7,11 +7,11 @@ is the θ at which
 
 where h is the largest possible value of an item. The lower end mirrors this with the smallest possible value.
 This is the Bayesian bootstrap (Rubin 1981, Ann. Stat. 9) with one extra item at the limit of the range, whose
-weight s = Σb²/Σb is the weighted mean of the items' weights b. For items that are right or wrong it is nearly
-the interval of Clopper & Pearson. For independent values in a known range with b = 1 it is the bound of
-Gaffke (2005), which is conjectured to be valid for every distribution, without a known counterexample
-(Learned-Miller & Thomas 2019, arXiv 1905.06208). The tail probability is the saddlepoint approximation of
-Lugannani & Rice (1980, Adv. Appl. Probab. 12) with K(t) = −Σ log(1 − t r), where r are the factors of the
+weight s = Σb²/Σb is the weighted mean of the items' weights b. For items that are right or wrong, the
+interval is nearly that of Clopper & Pearson. For independent values in a known range with b = 1, it is
+Gaffke's bound (2005). This bound is conjectured to be valid for every distribution; no counterexample is
+known (Learned-Miller & Thomas 2019, arXiv 1905.06208). The tail probability is the saddlepoint approximation
+of Lugannani & Rice (1980, Adv. Appl. Probab. 12) with K(t) = −Σ log(1 − t r), where r are the factors of the
 exponentials E.
 
 `betting_sequence` gives an interval that is valid under repeated inspection.
@@ -37,7 +37,7 @@ _SHARES = 400
 
 
 def chance_below(residual: FloatArray, count: FloatArray) -> float:
-    """Return P(Σ E r ≤ 0) with independent standard exponentials E, `count` of them per residual r.
+    """Return P(Σ E r ≤ 0), where each residual r occurs `count` times, each time with its own E ~ Exp(1).
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def chance_below(residual: FloatArray, count: FloatArray) -> float:
 
 
 def _find_equal_items(a: FloatArray, b: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return the first item of each distinct pair (a, b), and the index of every item's pair among these."""
+    """Return the first item with each distinct pair (a, b), and the index of each item's pair."""
     rounded = np.round(np.column_stack([a, b]), 12) + 0.0
     return find_equal(np.asarray(rounded, dtype=np.float64))
 
@@ -93,7 +93,7 @@ def bootstrap_interval(
     *,
     limits: tuple[float, float] | None = None,
 ) -> tuple[float, float]:
-    """Return the bootstrap interval of the θ that solves Σ (a − θ b) = 0.
+    """Return the bootstrap interval of the value θ for which Σ (a − θ b) = 0.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ def bootstrap_interval(
     level
         Confidence level.
     limits
-        One extra item is added to the sample. Its value is the first of `limits` when the lower end is
-        computed, and the second for the upper end; by default `ends`.
+        Values of an extra item that is added to the sample: the first when the lower end is computed, the
+        second when the upper end is computed. By default `ends`.
 
     Examples
     --------
@@ -147,13 +147,13 @@ def bootstrap_interval(
 def betting_sequence(
     a: FloatArray, b: FloatArray, ends: tuple[float, float], level: float
 ) -> tuple[float, float]:
-    """Return an interval of the θ that solves Σ (a − θ b) = 0, valid under repeated inspection.
+    """Return an interval of the value θ for which Σ (a − θ b) = 0; it stays valid under repeated inspection.
 
-    Each of many values of θ is tested by bets that the true θ is larger, and by bets that it is smaller. At
-    the true θ, the residual a − θ b has mean 0 and is bounded. So Π (1 + λ residual) is a martingale, which
-    reaches 1/α with probability at most α (Ville 1939). The mean over λ and both directions is also a
-    martingale (Waudby-Smith & Ramdas 2024, J. R. Stat. Soc. B 86). The interval contains the values that are
-    not rejected. Parameters are those of `bootstrap_interval`.
+    Many values of θ are tested, each by bets that the true θ is larger and by bets that the true θ is
+    smaller. For the true θ, the residual a − θ b has mean 0 and is bounded. So Π (1 + λ residual) is a
+    martingale, which reaches 1/α with probability at most α (Ville 1939). The mean over λ and both directions
+    is also a martingale (Waudby-Smith & Ramdas 2024, J. R. Stat. Soc. B 86). The interval contains the values
+    that are not rejected. Parameters are those of `bootstrap_interval`.
     """
     first, inverse = _find_equal_items(a, b)
     times = np.bincount(inverse).astype(np.float64)

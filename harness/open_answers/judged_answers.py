@@ -31,9 +31,10 @@ def read_judged_answers(
     model, field
         Return only answers of this model, and only answers with a unit of this field; empty for all.
     outcome
-        Return only answers with a unit (of the field, if given) in this state of `OUTCOMES`; empty for all.
+        One of `OUTCOMES`: return only answers with a unit in this state (a unit of `field`, if given); empty
+        for all.
     start
-        Position of the first answer among the matching ones, from 0.
+        Position of the page's first answer among all matching answers, counted from 0.
 
     Returns
     -------
@@ -157,7 +158,7 @@ def _describe(
 
 
 def _name_state(unit: StoredUnit, state: str) -> str:
-    """Return a word for a unit's state: judged criteria are met or not met, claims are right or an error."""
+    """Return a unit's state as a word: a judged criterion is met or not met, a claim is right or an error."""
     if state in _WORDS or unit.answer:
         return _WORDS.get(state, state)
     return "met" if (state == "right") == (unit.points > 0) else "not met"

@@ -48,8 +48,8 @@ class JudgedStudy:
     drawn
         Queue of experts of every question; one row per question and expert.
     judgements
-        Every unit of every answer, with the experts' replies. Replies of second experts only serve to measure
-        error rates, so they have no propensity.
+        Every unit of every answer, with the experts' replies. Rows of second experts have no propensity,
+        because their replies are only used to measure error rates.
     experts
         Expert → field. An expert who was drawn for several fields has one name per field.
     judge
@@ -140,7 +140,7 @@ def _append_seconds(
 
 
 def _find_later(study: Study, store: Store, frame: Frame) -> dict[str, str]:
-    """Return model → message, for models that have other answers now than when questions were drawn."""
+    """Return model → message, for models whose answers have changed since the questions were drawn."""
     drawn = {(answer.item_id, answer.model): answer.id for answer in frame.answers}
     try:
         now = collect_answers(study, store)
@@ -179,10 +179,10 @@ def _make_draw(drawn: Sequence[DrawnExpert], names: Sequence[str]) -> Draw:
 
 
 def _list_replies(drawn: Sequence[DrawnExpert], said: Mapping[str, str]) -> list[str | None]:
-    """Return the reply of each drawn expert: None if it is outstanding, empty if the expert was not asked.
+    """Return each drawn expert's reply: None if the reply is outstanding, empty if the expert was not asked.
 
-    An expert who is drawn for several fields is asked once: "not my field" is then the reply for each of
-    them.
+    An expert who is drawn for several fields is asked once. If the reply is "not my field", it counts for
+    each of these fields.
     """
     passed = {(row.number, row.expert) for row in drawn if said.get(row.question_id) == Verdict.SKIP.value}
     found = list[str | None]()
@@ -216,7 +216,7 @@ def match_probabilities(study: Study, store: Store, frame: Frame) -> FloatArray 
     Raises
     ------
     BadInput
-        If the judge was not asked yet, or has no entry for a unit.
+        If the judge is a model that was not asked yet, or a file without an entry for a unit.
     """
     if not study.open.judge:
         return None

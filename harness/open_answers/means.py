@@ -14,13 +14,13 @@ have E D_i = loss and E T_i = W_i (Horvitz & Thompson 1952, J. Am. Stat. Assoc. 
 Σ_i (D_i − ℓ (1 + (T_i − W_i)/W̄)) = 0, that is ℓ = W̄ ΣD/ΣT, a ratio of two unbiased sums (Hájek 1971, in:
 Foundations of Statistical Inference). Items are independent; units of one item may depend on each other.
 
-* "met" is the share of units that are met: w = 1 for every unit, and "met" takes the place of bad.
+* "met" is the share of units that are met: w is 1 for every unit, and met units are counted, not bad ones.
 * A judge's probabilities q of bad, calibrated on judgements of other items, are a control variate: D_i is
   Σ_all w q + Σ_judged w (bad − q)/π, with the same expectation for every q (Cassel, Särndal & Wretman 1976,
   Biometrika 63). The judge is never taken as the truth.
 * A difference of two models is computed item by item, on the items that both answered.
-* "no_error" is the share of answers without a bad unit. An answer counts as 0 once a unit is judged bad, and
-  as 1 once all units are judged good; until then it is undecided.
+* "no_error" is the share of answers without a bad unit. An answer counts as 0 if one of its units is judged
+  bad, and as 1 if all are judged good; otherwise it is undecided.
 * The mean of a field counts only the field's units and their positive points. If fields become known only
   when an expert accepts a unit, the score is one minus the field's ΣD divided by ΣT of its positive units.
 * The mean of scores clipped per item is not linear in the judgements, so it needs all units of all items.
@@ -53,9 +53,9 @@ def calibrate(
 ) -> FloatArray:
     """Calibrate a judge by cross-fitting: return probabilities that units are bad, shape (U,).
 
-    Each unit's probability uses only judgements of other items: a logistic regression on the judge's log-odds
-    is fitted to the judged units of the other four folds of items. With few judgements, or for a unit without
-    a probability of the judge, the result is the weighted mean of the other folds' judgements.
+    Items are divided into five folds. For the units of a fold, a logistic regression on the judge's log-odds
+    is fitted to the judged units of the other four folds. With few judgements, or for a unit without a
+    probability of the judge, the result is the weighted mean of the other folds' judgements.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def calibrate(
     bad, judged
         Shape (U,): whether experts judged the unit bad, and whether they judged it.
     weight, item
-        Shape (U,): weight of a judged unit in the mean, and index of its item.
+        Shape (U,): weight of each judged unit in the mean, and index of each unit's item.
     """
     known = ~np.isnan(probability)
     x = logit(np.clip(np.where(known, probability, 0.5), 1e-4, 1 - 1e-4))
@@ -85,7 +85,7 @@ def calibrate(
 
 
 def _fit(x: FloatArray, bad: BoolArray) -> tuple[float, float]:
-    """Fit intercept and slope of a logistic regression with a normal prior around 0, by Newton's method."""
+    """Fit intercept and slope of a logistic regression, with normal priors around 0, by Newton's method."""
     design = np.column_stack([np.ones(len(x)), x])
     theta: FloatArray = np.zeros(2)
     for _ in range(_ROUNDS):
@@ -120,13 +120,14 @@ class ItemMean:
     Attributes
     ----------
     item, a, norm
-        Shape (N,): index of the item, in ascending order, and its terms a and norm.
+        Shape (N,): indices of the items, in ascending order, and each item's terms a and norm.
     ends
         Smallest and largest value that θ can have.
     limits
         Smallest and largest value of an item of typical weight; None if they equal `ends`.
     open
-        Number of items whose value is unknown because judgements are missing; it can be either of `ends`.
+        Number of items whose value is unknown because judgements are missing; the value can be either of
+        `ends`.
     doubt
         Reason why intervals may not be valid; empty if none exists.
     negative
@@ -149,7 +150,7 @@ class ItemMean:
         return float(self.a.sum() / self.norm.sum())
 
     def interval(self, level: float, *, anytime: bool) -> tuple[float, float]:
-        """Return an interval of θ; with `anytime`, one that is valid under repeated inspection.
+        """Return an interval of θ. With `anytime`, the interval stays valid if it is inspected repeatedly.
 
         Raises
         ------
@@ -193,7 +194,7 @@ class ItemMean:
 def mean_score(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
     """Return a model's mean score, defined in the module's docstring.
 
-    `fill` says how missing judgements count. Error messages use the items' `names`.
+    `fill` says how missing judgements count. `names` are the items' names, for error messages.
     """
     units = _first_asked(units)
     if field is None or units.fields_known:
@@ -318,9 +319,10 @@ def clipped_score(units: ModelUnits, fill: str, field: str | None, names: list[A
 
 
 def _first_asked(units: ModelUnits) -> ModelUnits:
-    """Mark all units except the first of each answer as not asked, if units were asked about in order.
+    """If units were asked about in order, mark all except the first unit of each answer as not asked.
 
-    Later units are ignored because earlier replies decided whether experts were asked about them.
+    Later units are ignored because the replies about earlier units decided whether later ones were asked
+    about.
     """
     ordered = units.order > 0
     if (ordered & (units.propensity == 0)).any():
@@ -342,7 +344,7 @@ def _sums(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the sums D, T and W of every item, shape (N,), defined in the module's docstring.
 
-    `counted` says which units are bad or, for shares of met units, met.
+    `counted` says which units are bad. For shares of met units, it says which units are met.
     """
     number = np.unique(units.item, return_inverse=True)[1]
     judged = units.state <= BAD
@@ -371,9 +373,9 @@ def _with_judge(
 
 
 def _doubt_weights(whole: FloatArray, share: float, residual: FloatArray) -> str:
-    """Return the reason why few items with large negative points decide a mean; empty if they do not.
+    """Return a reason for doubt if a few items with large negative points decide a mean; otherwise empty.
 
-    The loss of an item is at most its sum of weights W. If most of W is lost, the mean depends mainly on the
+    An item's loss is at most W, the sum of its weights. If most of W is lost, the mean depends mainly on the
     few items with a large W. The skewness of W divided by √N measures the error of a normal approximation.
     """
     centred = whole - whole.mean()
@@ -397,7 +399,7 @@ def _difference(one: tuple[float, float], two: tuple[float, float]) -> tuple[flo
 
 
 def _typical(values: FloatArray) -> float:
-    """Return the mean of values, each weighted by itself."""
+    """Return the mean of values, each weighted by its own size: Σv² / Σv."""
     return float((values**2).sum() / values.sum())
 
 

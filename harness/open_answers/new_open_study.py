@@ -79,7 +79,7 @@ def begin_open_study(
     Raises
     ------
     BadInput
-        If the folder already contains a study, or the column of the text is unknown.
+        If the folder already contains a study, or it is unknown which column contains the text.
     DataError
         If the items or their rubrics are invalid; nothing is written then.
 

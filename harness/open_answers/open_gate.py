@@ -52,8 +52,8 @@ def gate_open_study(study: Study, bars: Bars, *, names: Sequence[str] | None = N
     Raises
     ------
     BadInput
-        If a bar is invalid, no question was drawn, a named model has no answers, no model is named although
-        several have answers, or the bars name a planned analysis that is not the next one.
+        If a bar is invalid, no question was drawn, a named model has no answers, several models have answers
+        but none is named, or the planned analysis in `bars` is not the next one.
     """
     bars.check()
     level = study.estimate.level
@@ -121,7 +121,7 @@ def judge_score(found: OpenEstimate, bar: float, level: float, method: str = "")
     found
         Estimate whose interval allows for missing judgements: from `estimate_open` with ``widest=math.inf``.
     level
-        Level of the verdict. The interval of a planned analysis can have a higher level.
+        Level of the verdict. The interval of `found` can have a higher level if the analysis is planned.
     method
         Text that names the planned analysis; empty for an interval that is valid at any time.
 

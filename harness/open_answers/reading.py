@@ -34,7 +34,7 @@ class ModelUnits:
     points, propensity, order
         As in `Judgements`.
     field
-        Field of the unit or, if it has none, of the expert who accepted the unit; None if unknown.
+        Field of the unit. If the unit has no field, the field of the expert who accepted it; None if unknown.
     state
         GOOD, BAD, MISSING or UNASKED.
     judge
@@ -60,9 +60,10 @@ class ModelUnits:
         )
 
     def rows_of_field(self, field: str | None) -> IntArray:
-        """Return the positions of a field's units, and of missing units of unknown field.
+        """Return the positions of all units that are, or could be, in a field.
 
-        If `field` is None, the positions of all units are returned.
+        A unit of unknown field could be in any field if its judgement is missing. If `field` is None, the
+        positions of all units are returned.
         """
         if field is None:
             return np.arange(len(self.item))
@@ -84,9 +85,9 @@ def read_units(
 ) -> tuple[dict[Any, ModelUnits], list[Any]]:
     """Return model → its units, and the names of the items.
 
-    The first yes or no about a unit counts. A unit that all experts of its queue refused is missing if its
-    field was known or experts of all fields were asked; otherwise it counts as not asked (see
-    `oversight.harness.open_answers.draw`). Control questions are left out.
+    The first yes or no about a unit counts. If all experts in a unit's queue said "not my field", its
+    judgement counts as missing if its field was known or experts of all fields were asked; otherwise the unit
+    counts as not asked (see `oversight.harness.open_answers.draw`). Control questions are left out.
 
     Raises
     ------
@@ -130,7 +131,7 @@ def read_units(
 def _find_states(
     judgements: Judgements, first: IntArray, code: IntArray, item: IntArray, fields: int
 ) -> tuple[IntArray, BoolArray]:
-    """Return the state of every unit, and for every row of `judgements` whether the expert accepted the unit.
+    """Return the state of every unit, and whether the expert of each row of `judgements` accepted the unit.
 
     To accept a unit means to reply anything except "not my field".
     """

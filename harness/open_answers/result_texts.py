@@ -140,7 +140,7 @@ def _to_json(estimate: OpenEstimate) -> dict[str, Any]:
 
 
 def describe(estimate: OpenEstimate) -> str:
-    """Return value and interval, with (!) if the interval may not be valid; or why there is no value."""
+    """Return the value and its interval, marked (!) if it may be invalid, or why there is no value."""
     if estimate.value is None:
         return f"no number: {estimate.withheld}"
     ends = [estimate.low, estimate.high]

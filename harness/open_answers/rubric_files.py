@@ -47,8 +47,8 @@ def read_rubrics(study: Study, item_ids: Iterable[str]) -> list[StoredUnit]:
 
     A rubric file has one row per criterion (columns item, criterion, points, field), or one row per item with
     a list of criteria, like HealthBench (``prompt_id`` and ``rubrics`` with ``criterion``, ``points``,
-    ``tags``). The items have either one column with such a list or the columns ``criterion_1``, ``points_1``,
-    ``field_1`` and so on.
+    ``tags``). If the items themselves contain the rubrics, they have either one column with such a list, or
+    the columns ``criterion_1``, ``points_1``, ``field_1``, ``criterion_2`` and so on.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def write_units(units: Sequence[StoredUnit], texts: Mapping[str, str], path: Pat
 def read_units(
     path: str | Path, answers: Sequence[StoredAnswer], item_ids: Iterable[str]
 ) -> list[StoredUnit]:
-    """Read a file of `write_units` after people corrected it; they may also have added or removed rows.
+    """Read a file of `write_units` that people have corrected, possibly by adding or removing rows.
 
     Raises
     ------

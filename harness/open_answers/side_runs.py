@@ -46,7 +46,7 @@ def ask_aside(
     texts: Mapping[str, str],
     terms: RunTerms = DEFAULT_TERMS,
 ) -> dict[str, str]:
-    """Ask a model of the study about texts; texts with a stored reply are not sent again.
+    """Ask a model of the study about each text, except texts for which a reply is already stored.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def ask_aside(
     Raises
     ------
     ModelError
-        If a reply is missing; the other replies are stored.
+        If the model did not reply about a text; its replies about other texts are stored.
     """
     settings = study.model(model).model_copy(update={"structured": "never"})
     items = [Item(name, text, (OPEN_ANSWER,), (0,)) for name, text in texts.items()]

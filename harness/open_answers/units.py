@@ -178,11 +178,12 @@ class Judgements:
     asked
         Whether the row's expert was asked.
     propensity
-        Probability, fixed before any reply, that the unit is asked about; if units are asked about until the
-        first "no", probability that it is asked about first in its answer. NaN if the unit was not drawn, or
-        was asked about only as a control question.
+        Probability, fixed before any reply, that the unit is asked about. If units are asked about until the
+        first "no": probability that the unit is the first of its answer to be asked about. NaN if the unit
+        was not drawn, or was asked about only as a control question.
     order
-        Place within the answer, from 1, if units are asked about until the first "no"; otherwise 0.
+        The unit's place in its answer, counted from 1, if units are asked about until the first "no";
+        otherwise 0.
     expert
         Expert who is or would be asked; None if the unit was not drawn.
     reply

@@ -27,8 +27,8 @@ class CheckedIds:
     Attributes
     ----------
     sealed
-        Whether ids are derived from the study's secret key. If not, an older version drew the first
-        questions, and anybody who knows the seed can identify control questions.
+        Whether ids are derived from the study's secret key. If they are not, the first questions were drawn
+        by an older version, and anybody who knows the seed can identify control questions.
     checked
         Number of ids that were recomputed.
     unchecked
@@ -42,7 +42,7 @@ class CheckedIds:
 
 
 def _compute(part: str, told: Mapping[str, Any], key: bytes) -> list[str]:
-    """Return a list with the recomputed id of a row; empty if a column has an impossible type."""
+    """Return a list of one entry, the recomputed id of a row; empty if a column has an impossible type."""
     seed, item, option = told["seed"], told["item_id"], told["option"]
     try:
         if part == "controls":
@@ -86,21 +86,21 @@ class Audit:
     findings
         Violations; for a bundle, their texts contain line numbers.
     events, head
-        Number of events, and the last link (hash) of their chain; for a bundle, `head` is the last chain
-        value.
+        Number of events; last link (hash) of their chain. For a bundle, `head` is the chain value of its last
+        line.
     covered
         Number of events up to the event whose link is the given head; None if no head was given or no event
         has this link.
     answers, uncovered, unchecked
-        Number of answers; number of answers without an event, because an older version stored them; number
-        of answers in batches whose digest cannot be checked, because some answers of the batch were replaced
-        or withdrawn.
+        Number of all answers; number of answers that have no event because an older version stored them;
+        number of answers in batches whose digest cannot be checked because some answers of the batch were
+        replaced or withdrawn.
     redacted
         Number of events whose content was partly erased because an item was withdrawn or a person erased.
     freezes
         The frozen designs, oldest first; empty if no design was frozen.
     ids
-        Result of recomputing ids; ids that depend on a secret key can be recomputed only with it.
+        Result of recomputing ids. Ids that depend on a secret key can be recomputed only if the key is given.
     comments, forgotten
         Number of comments that match their digests, and number of erased comments.
     drawn
@@ -130,15 +130,16 @@ class Audit:
 class AuditCheck:
     """Check of a study's events, design, answers and handovers against each other.
 
-    Add events first, then the rows of the design, then answers and handovers. Memory grows with the number of
-    answers that have a separate event.
+    Callers must add events first, then the rows of the design, then answers and handovers. Memory grows with
+    the number of answers that have a separate event.
 
     Parameters
     ----------
     head
         Link recorded earlier, which the chain of events must contain; None for no such check.
     key
-        The study's secret key for question ids; empty if it has none, None if it is not available.
+        The secret key from which the study's question ids are computed; empty if the study has no key, None
+        if the key is not available.
     """
 
     def __init__(self, head: str | None = None, key: bytes | None = b"") -> None:
@@ -162,7 +163,7 @@ class AuditCheck:
             self._about[event.asked_id] = event
 
     def add_row(self, part: str, told: Mapping[str, Any]) -> None:
-        """Add the next row of a part of the design; `told` maps columns to values and may lack ``place``."""
+        """Add the next row of a part of the design; `told` maps columns to values. ``place`` is optional."""
         names = DESIGN_PARTS[part].columns
         self.parts[part].add([[told[name] for name in names if name != "place" or name in told]])
         if part in ("questions", "controls"):
@@ -171,8 +172,8 @@ class AuditCheck:
     def add_answer(self, table: str, answer: StoredAnswerValue) -> tuple[int | None, int | None]:
         """Check the next answer of a table.
 
-        Returns two positions: of the last event about only this answer, and of the event of the answer's
-        batch. A position is None if this event does not exist.
+        Returns two positions: that of the last event about this answer alone, and that of the event of the
+        answer's batch. Each is None if its event does not exist.
         """
         if table not in self._answers:
             self._answers[table] = AnswerCheck(table, self.trail, self.findings)
@@ -184,11 +185,11 @@ class AuditCheck:
         return event, batch
 
     def add_handover(self, handover: Handover) -> None:
-        """Add a question that was reassigned to another expert."""
+        """Add to this check a question that was reassigned to another expert."""
         self._handed[handover.asked_id] = handover
 
     def end(self) -> int:
-        """Report missing answers, missing events and wrong handovers.
+        """Report answers and events that are missing, and handovers that are wrong.
 
         Returns the number of answers that cannot be checked.
         """
@@ -203,7 +204,7 @@ class AuditCheck:
         return sum(check.end() for check in self._answers.values())
 
     def compare_design(self, numbers: Mapping[str, int]) -> None:
-        """Compare parts of the design with the last freeze; `numbers` maps parts to numbers of rows."""
+        """Compare each part of the design with its last freeze; `numbers` maps parts to numbers of rows."""
         if self.trail.designs:
             found = {name: {"number": n, "digest": self.parts[name].digest()} for name, n in numbers.items()}
             self.findings.add(*compare_parts(self.trail.designs[-1].detail, found))
@@ -244,7 +245,7 @@ class AuditCheck:
                 )
 
     def make_result(self, head: str, unchecked: int, **of_bundle: Any) -> Audit:
-        """Return the result; `of_bundle` are the fields that only the audit of a bundle has."""
+        """Return the audit's result; `of_bundle` contains the fields that only a bundle's audit has."""
         trail = self.trail
         return Audit(
             findings=self.findings, events=trail.events, head=head, covered=trail.covered,

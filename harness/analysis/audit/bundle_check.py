@@ -26,7 +26,7 @@ from oversight.harness.store import DESIGN_PARTS, START, AuditRecord, Handover, 
 
 
 def audit_bundle(path: str | Path, head: str | None = None) -> Audit:
-    """Check a file that `write_bundle` wrote; `head` is a link or chain value that the file must contain.
+    """Check a file written by `write_bundle`; `head` is a link or chain value that the file must contain.
 
     Raises
     ------
@@ -150,7 +150,7 @@ class _BundleCheck:
             )
 
     def _take(self, told: dict[str, Any]) -> None:
-        """Check the content of a line whose chain value is right."""
+        """Check the content of a line whose link in the hash chain was already found to be right."""
         record = str(told["record"])
         if record == "head":
             self._study, self._told_head = str(told["study"]), told

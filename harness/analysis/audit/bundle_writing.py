@@ -1,6 +1,7 @@
 """Write the audit of a study as one file: events, design and answers as a chain of lines.
 
-A bundle is JSON Lines. Each line has its number and a chain value, a hash that also covers all lines before.
+A bundle is JSON Lines. Each line contains its number and a chain value, which is a hash of this line and all
+earlier lines.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _LEAVES_OUT = (
 
 
 def chain(before: str, body: bytes) -> str:
-    """Return the SHA-256 of two texts joined: the previous chain value, a line's bytes before ``chain``."""
+    """Return a line's chain value: the SHA-256 of the previous chain value and the line's other bytes."""
     return sha256(before.encode() + body).hexdigest()
 
 
@@ -55,7 +56,7 @@ def split_line(line: bytes) -> tuple[bytes, str] | None:
 
 
 def read_body(body: bytes) -> dict[str, Any] | None:
-    """Parse a line of a bundle without its chain value. Returns None if it is not a line of a bundle."""
+    """Parse the bytes of a bundle's line that precede its chain value. Returns None if they are invalid."""
     try:
         found = json.loads(body + b"}") if b"\\ud" in body.lower() else orjson.loads(body + b"}")
     except (ValueError, RecursionError):

@@ -1,7 +1,8 @@
 """Freeze a study's design: hash it into the audit trail whenever questions are drawn.
 
-A ``design`` event records the number and digest of all drawn rows, the settings that determine the design and
-the interim analyses, and the number of answers at that moment; 0 means frozen before the first answer.
+A ``design`` event records the number and digest of all drawn rows, the settings that determine the design,
+the planned interim analyses, and the number of answers so far. If this number is 0, the design was frozen
+before the first answer.
 """
 
 from __future__ import annotations

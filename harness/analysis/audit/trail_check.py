@@ -1,4 +1,4 @@
-"""Check the events of a trail in order, and the stored answers against them, one by one or as batches."""
+"""Check a trail's events in order, and compare the stored answers, alone or in batches, with them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class BatchCheck:
             self._flush()
 
     def replace(self) -> None:
-        """Count an answer of this batch that a later event replaced."""
+        """Count one answer of this batch as replaced by a later event."""
         self._replaced += 1
 
     def _flush(self) -> None:
@@ -111,7 +111,7 @@ class RecordedHandover:
 
 
 class TrailCheck:
-    """Check of an audit trail's events in order; memory does not grow with events about single answers.
+    """Check of an audit trail's events in order. Events about single answers are not kept in memory.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class TrailCheck:
     looks
         Number of an interim analysis → content of its event.
     revisions
-        Person, annotation and version → event that recorded this version of the annotation.
+        (Person, annotation, version) → event that recorded this version of the annotation.
     redacted
         Position of a redacted event → seal, the hash of its remaining content.
     allowed
@@ -198,7 +198,7 @@ class TrailCheck:
         self.head, self._next = str(record.link), (place if isinstance(place, int) else self._next) + 1
 
     def end(self) -> None:
-        """Report redacted events whose remaining content differs from the seal in a later event."""
+        """Report redacted events whose remaining content does not match the hash (seal) in a later event."""
         for place, seal in self.redacted.items():
             if self._seals.get(place) != seal:
                 self._findings.add(
@@ -282,8 +282,7 @@ class AnswerCheck:
     Attributes
     ----------
     number, uncovered
-        Number of answers added, and number of added answers that lack an event because an older version
-        stored them.
+        Number of answers added; number of these that have no event because an older version stored them.
     """
 
     def __init__(self, table: str, trail: TrailCheck, findings: AuditFindings) -> None:
@@ -297,11 +296,11 @@ class AnswerCheck:
         return self._batches[at] if at >= 0 and position <= self._batches[at].last else None
 
     def check_answer(self, answer: StoredAnswerValue, event: int | None) -> int | None:
-        """Check the next stored answer against the batch that contains its position.
+        """Check the table's next stored answer against the event that recorded its batch.
 
-        `event` is the position of the last event that records only this answer. Returns the position of the
-        event that recorded the answer's batch. Returns None if the answer is in no batch, or if `event` comes
-        after the batch's event.
+        `event` is the position of the last event that records this answer alone; None if there is none.
+        Returns the position of the batch's event. Returns None if the answer is in no batch, or if `event` is
+        the later of the two events.
         """
         self.number += 1
         position: object = answer.position  # a column in SQLite may contain any type
@@ -330,7 +329,7 @@ class AnswerCheck:
 def compare_with_event(
     answer: StoredAnswerValue, event: AuditRecord, table: str, findings: AuditFindings
 ) -> None:
-    """Report differences between a stored answer and the last event about only this answer."""
+    """Report differences between a stored answer and the last event that records this answer alone."""
     name = f"the answer to question {answer.asked_id} ({table} {answer.position})"
     if event.kind == "withdrawn":
         findings.add(f"{name} is stored, but event {event.position} says that it was withdrawn")

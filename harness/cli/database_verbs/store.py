@@ -78,7 +78,7 @@ def upgrade(args: argparse.Namespace) -> None:
 
 
 def _without_version(name: str) -> str:
-    """Return the name of a database without the version that an earlier upgrade added."""
+    """Return a database's name without the version number that an earlier upgrade appended to it."""
     return re.sub(r"[-_][0-9]{4}$", "", name)
 
 

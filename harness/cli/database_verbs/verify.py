@@ -73,9 +73,9 @@ def _tell_study(found: Audit, head: str | None) -> list[str]:
 
 
 def _tell_rest(found: Audit, first: list[str], is_covered: object, holds: str) -> list[str]:
-    """Return the lines in `first`, then lines on freezes, ids and the head, and last the result.
+    """Return the lines of `first`, lines on freezes, ids and the head of the chain, and a result line.
 
-    If a head was given, one line says how many events that head covers.
+    If a head was given, and the chain contains it, a further line says how many events that head covers.
     """
     lines = [*first, *_tell_freezes(found), *_tell_ids(found.ids), f"head: {found.head}"]
     if is_covered and found.covered is not None:

@@ -163,7 +163,7 @@ def _condition_lines(found: Superhuman) -> list[str]:
 
 
 def _direct_lines(found: Superhuman) -> list[str]:
-    """Describe the cost of asking experts directly, unless the model is certified without a condition."""
+    """Describe the cost of asking experts directly; empty if the model is certified without a condition."""
     if found.direct:
         name = "the direct route, without these assumptions" if found.certified else "the direct route"
         return [

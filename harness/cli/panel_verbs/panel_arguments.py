@@ -83,7 +83,7 @@ def panel_study(args: argparse.Namespace) -> PanelStudy:
 
 
 def _level(text: str) -> float:
-    """Parse a confidence level; for the name of a scale, raise an error that suggests ``--measurement``."""
+    """Parse a confidence level; if `text` names a measurement scale, the error suggests ``--measurement``."""
     if text in LEVELS:
         told = f"is the confidence level, such as 0.95; did you mean --measurement {text} of agree?"
         raise argparse.ArgumentTypeError(told)

@@ -1,4 +1,4 @@
-"""Compare human and model accuracy against the annotators' vote, by how certain the vote is.
+"""Compare how often humans and a model agree with the annotators' vote, grouped by the vote's certainty.
 
 examples: oversight panel parity ratings.csv --model predictions.csv
           oversight panel parity ratings.csv --model predictions.csv --positive 1 --svg parity.svg

@@ -104,7 +104,7 @@ def _answer_one(c: Comparison) -> list[str]:
 
 
 def _what_fits(c: Comparison) -> list[str]:
-    """Describe how large an undecided difference can be."""
+    """Describe how large the difference can be if the comparison did not decide it."""
     if c.verdict != "tie":
         return []
     ends = (f"{abs(100 * x):.0f} points {'worse' if x < 0 else 'better'}" for x in (c.low, c.high))
@@ -114,7 +114,7 @@ def _what_fits(c: Comparison) -> list[str]:
 def _answer_many(ranking: Ranking, pairs: Sequence[Comparison]) -> str:
     """Return which of several models is best, or which cannot be distinguished from the best.
 
-    The answer is marked with (!) if the interval of some difference from a first-ranked model may be invalid.
+    The answer is marked with (!) if the interval of any difference from a first-ranked model may be invalid.
     """
     first = [name for name, (best, _) in zip(ranking.names, ranking.ranks, strict=True) if best == 1]
     *others, last = first

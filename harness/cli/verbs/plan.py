@@ -8,9 +8,9 @@ examples: oversight plan --width 0.05
 If experts have answered some questions of the study (a pilot), the plan shows for every model how many
 questions each of three methods would save: using the votes of all models, using the study's judge, and
 sampling items by how models agree. With --options no study is needed: the plan compares protocols at a
-guessed accuracy. A plan is chosen so that at least 80 % of such studies would reach the planned half-width,
-and at least 80 % would detect the planned difference. In Python, ov.plan also accepts another power, experts'
-error rates and clusters of items.
+guessed accuracy. The number of questions is chosen so that, if the study were repeated, at least 80 % of the
+studies would reach the planned half-width, and at least 80 % would detect the planned difference. In Python,
+ov.plan also accepts another power, experts' error rates and clusters of items.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _plan_study(args: argparse.Namespace) -> None:
 
 
 def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan) -> list[PricedPlan]:
-    """Price the plan and, unless a protocol is named, other protocols' plans; empty with ``--questions``."""
+    """Price the plan and, unless a protocol is named, other protocols' plans; none with ``--questions``."""
     from oversight.harness.analysis import plan_study
     from oversight.harness.judges import price_plans
 
@@ -177,7 +177,7 @@ def _lines(name: str, made: PilotPlan) -> list[Any]:
 
 
 def _plan_anew(args: argparse.Namespace) -> None:
-    """Print a plan without a study: a table for an accuracy, and one for the difference of two models."""
+    """Print a plan without a study: a table for one model's accuracy, a table for two models' difference."""
     _refuse(args, ("model",), "needs a study; leave out --options")
     if args.study != STUDY_FILE:
         raise BadInput("--options is for plans without a study; leave out --study or --options")
@@ -243,7 +243,7 @@ def _tables(payload: dict[str, Any]) -> list[Any]:
 
 
 def _fewest(payload: dict[str, Any]) -> str:
-    """Return a sentence that compares the cheapest protocol with asking about random options."""
+    """Return a sentence that compares the protocol that needs the fewest questions with random options."""
     rows = {row["protocol"]: row for row in payload["estimate"]}
     best = min(rows.values(), key=lambda row: (row["questions"], row["half_width"]))
     random = rows["uniform"]

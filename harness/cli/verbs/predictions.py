@@ -3,7 +3,7 @@
 `reread` parses the stored replies again with the current parser and with the pattern of study.toml, if it is
 set. It prints what would change; with --write it also stores the changes.
 
-`scores` writes a score for each sample, taken from the experts' answers, to be used with: inspect score
+`scores` writes a score for each sample that experts' answers decide. Use the file with: inspect score
 --scorer inspect_ai/precomputed_scores -S scores=FILE --metric oversight/expert_accuracy
 
 example: oversight predictions import logs/2026-11-21_questions.eval --model gpt-5-mini

@@ -1,7 +1,7 @@
 """Open the study's page in a browser: arriving labels, estimates with intervals, and the items behind them.
 
-The page is served on this machine only, to anyone who has the printed address. It never changes the study.
-With --json the address is printed as JSON, and no browser opens.
+The page can be opened only on this machine, by anyone who has the printed address. It never changes the
+study. With --json the address is printed as JSON, and no browser opens.
 
 example: oversight view
          oversight view --port 0 --json
