@@ -46,10 +46,9 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     prices, items = study_prices(study), study_items(study)
     found = _read_workflow(args.workflow, study, items)
-    names = dict.fromkeys(args.model or study.models)
+    shape = found.program, found.roles, found.shape, found.tier
     plans = [
-        WorkflowPlan(found.program, found.roles, found.shape, found.tier, name, study.model(name))
-        for name in names
+        WorkflowPlan(*shape, name, study.model(name)) for name in dict.fromkeys(args.model or study.models)
     ]
     asyncio.run(rehearse(plans[0], sorted({len(item.options) for item in items})))
     targets = [plan.target.priced(prices) for plan in plans]
@@ -83,18 +82,16 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
                 retry_failed=args.retry_errors,
                 terms=terms,
             )
-            results[target.spec.name] = (
-                summarise_run(store, target, asked)
-                | part
-                | {
-                    "workflow": found.program.id,
-                    "sandbox": plan.tier,
-                    "calls_paid": spent.calls,
-                    "calls_cached": spent.cached,
-                    "answer_tokens": sum(u.tokens for u in store.runs.sum_answers(target.spec.id)),
-                    "guessed": spent.guessed,
-                }
-            )
+            results[target.spec.name] = {
+                **summarise_run(store, target, asked),
+                **part,
+                "workflow": found.program.id,
+                "sandbox": plan.tier,
+                "calls_paid": spent.calls,
+                "calls_cached": spent.cached,
+                "answer_tokens": sum(u.tokens for u in store.runs.sum_answers(target.spec.id)),
+                "guessed": spent.guessed,
+            }
     return results, _describe_results(results)
 
 

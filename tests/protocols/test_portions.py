@@ -123,7 +123,7 @@ def test_a_study_goes_through_every_database(tmp_path: Path, url: str) -> None:
     assert [import_answers(study, [path]) for _ in range(2)] == [(700, 700), (700, 0)]
     log = tmp_path / "log.csv"
     log.write_text(
-        "id,prediction,error\n" + "".join(f"i{j},b{j},{'' if j % 3 else 'down'}\n" for j in range(N))
+        "id,prediction,error\n" + "".join(f"i{j},b{j},\n" if j % 3 else f"i{j},,down\n" for j in range(N))
     )
     found = import_predictions(study, str(log), "m")
     assert (found.by_status[PredictionStatus.OK], found.by_status[PredictionStatus.FAILED]) == (802, 401)
