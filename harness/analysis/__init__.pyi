@@ -24,7 +24,7 @@ from .gating import (
 )
 from .inputs import (
     advise_on_texts as advise_on_texts, digest_source as digest_source,
-    find_missing_items as find_missing_items, note_source as note_source,
+    find_source_changes as find_source_changes, note_source as note_source,
     read_items_ahead as read_items_ahead, stream_items as stream_items, study_clusters as study_clusters,
     study_items as study_items, study_truth as study_truth,
 )
