@@ -85,6 +85,18 @@ def test_missing_item_is_named_until_it_is_removed(
     assert "no longer" not in capsys.readouterr().err
 
 
+def test_removed_item_that_the_file_has_again_is_named(
+    study: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert study("items", "check")["removed"] == []
+    study("items", "remove", "i2", "--reason", "gone")
+    write_items(*TEXTS[:2], "another case", *TEXTS[3:])
+    assert study("items", "check")["removed"] == ["i2"]
+    capsys.readouterr()
+    assert main(["items", "check"]) == 0
+    assert "left out, because they were removed from the study: i2; a new item" in capsys.readouterr().out
+
+
 def test_changed_metadata_is_named_and_the_stored_value_stays(
     study: Oversight, capsys: pytest.CaptureFixture[str]
 ) -> None:
