@@ -46,10 +46,9 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     prices, items = study_prices(study), study_items(study)
     found = _read_workflow(args.workflow, study, items)
+    names = dict.fromkeys(args.model or study.models)
     shape = found.program, found.roles, found.shape, found.tier
-    plans = [
-        WorkflowPlan(*shape, name, study.model(name)) for name in dict.fromkeys(args.model or study.models)
-    ]
+    plans = [WorkflowPlan(*shape, name, study.model(name)) for name in names]
     asyncio.run(rehearse(plans[0], sorted({len(item.options) for item in items})))
     targets = [plan.target.priced(prices) for plan in plans]
     first = Budget(args.budget_usd, args.budget_tokens, targets[0].price, requests=args.budget_requests)

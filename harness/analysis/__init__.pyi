@@ -6,7 +6,12 @@ from .audit.trail_check import AuditFindings as AuditFindings
 from .audit.bundle_writing import write_bundle as write_bundle
 from .class_task import compare_study_classes as compare_study_classes
 from .comparing import StudyComparison as StudyComparison, compare_study as compare_study
-from .controls import ExpertQuality as ExpertQuality, read_gold as read_gold, read_quality as read_quality
+from .controls import (
+    ExpertQuality as ExpertQuality,
+    check_gold as check_gold,
+    read_gold as read_gold,
+    read_quality as read_quality,
+)
 from .costs import run_cost as run_cost, study_prices as study_prices
 from .diagnosis import diagnose as diagnose
 from .foreign_runs import (
@@ -19,7 +24,7 @@ from .gating import (
 )
 from .inputs import (
     advise_on_texts as advise_on_texts, digest_source as digest_source,
-    find_missing_items as find_missing_items, note_source as note_source,
+    find_source_changes as find_source_changes, note_source as note_source,
     read_items_ahead as read_items_ahead, stream_items as stream_items, study_clusters as study_clusters,
     study_items as study_items, study_truth as study_truth,
 )

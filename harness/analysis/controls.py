@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from oversight.harness.columns import ItemIndex
 from oversight.harness.config import Study
 from oversight.harness.datasets import PRESETS, ItemMapping, Row, iterate_items, read_rows
 from oversight.harness.errors import DataError
-from oversight.harness.output import did_you_mean, unguard_cell
+from oversight.harness.output import did_you_mean, shorten, unguard_cell
 from oversight.harness.store import ControlKind, ControlQuestion, GoldItem, Response, Store
 from oversight.harness.types import Item, Verdict, find_option
 
@@ -43,7 +43,7 @@ def read_gold(study: Study) -> list[GoldItem]:
     path = study.path(study.experts.gold)
     found: dict[str, GoldItem] = {}
     lines: dict[str, int] = {}
-    for row, item in _read_items(study, list(read_rows(path))):
+    for row, item in _read_items(study, list(read_rows(path)), lambda _: study_items(study)):
         gold = GoldItem(item, _find_answer(row, item))
         if item.id in lines:
             raise row.error(None, f"the same item as in {row.name_line(lines[item.id])}: text and options")
@@ -53,9 +53,49 @@ def read_gold(study: Study) -> list[GoldItem]:
     return list(found.values())
 
 
-def _read_items(study: Study, rows: list[Row]) -> Iterator[tuple[Row, Item]]:
+def check_gold(study: Study, store: Store) -> None:
+    """Refuse a file of gold items that gives another answer than the study stored when it drew its questions.
+
+    Rows that the study has not stored are not checked; nor is a file that no longer exists.
+
+    Raises
+    ------
+    DataError
+        If an answer differs or a row is wrong; the message names file, line and field.
+    """
+    stored = store.controls.read_gold_items()
+    path = None if study.experts.gold is None or study.is_open else study.path(study.experts.gold)
+    if not stored or path is None or not path.is_file():
+        return
+
+    def find_own(ids: list[str]) -> Iterable[Item]:
+        return store.content.find_items(ids).values()
+
+    for row, item in _read_items(study, list(read_rows(path)), find_own, skip_unknown=True):
+        if (known := stored.get(item.id)) is None:
+            continue
+        said, before = item.options[_find_answer(row, item)], known.item.options[known.truth]
+        if said != before:
+            raise row.error(
+                _find_column(row),
+                f"the answer to the gold item {shorten(item.text)} is {said!r}, but the study stored "
+                f"{before!r} when its questions were drawn, and stored gold answers do not change: put the "
+                "stored answer back, or draw the questions in a new database (store under [study])",
+            )
+
+
+def _read_items(
+    study: Study,
+    rows: list[Row],
+    find_own: Callable[[list[str]], Iterable[Item]],
+    *,
+    skip_unknown: bool = False,
+) -> Iterator[tuple[Row, Item]]:
+    """Yield the gold items; `find_own` is called at most once, with the ids of all rows without a text."""
     mapping = _map_columns(study, rows)
     name = study.items.id if rows and study.items.id in rows[0].fields else "id"
+    bare = [row for row in rows if not str(row.fields.get(mapping.text) or "").strip()]
+    ids = [str(row.fields.get(name) or "").strip() for row in bare]
     own: dict[str, Item] | None = None
     for row in rows:
         if str(row.fields.get(mapping.text) or "").strip():
@@ -64,8 +104,10 @@ def _read_items(study: Study, rows: list[Row]) -> Iterator[tuple[Row, Item]]:
         else:
             if name not in row.fields:
                 raise row.error(mapping.text, "a gold item needs a text, or the id of an item of the study")
-            own = {item.id: item for item in study_items(study)} if own is None else own
+            own = {item.id: item for item in find_own(ids)} if own is None else own
             said = str(row.value(name)).strip()
+            if said not in own and skip_unknown:
+                continue
             if said not in own:
                 raise row.error(name, f"{said!r} is no item of the study{did_you_mean(said, own)}")
             same = {"text": own[said].text, "options": list(own[said].options)}
@@ -89,8 +131,12 @@ def _map_columns(study: Study, rows: list[Row]) -> ItemMapping:
     )
 
 
+def _find_column(row: Row) -> str:
+    return next((name for name in _ANSWERS if name in row.fields), _ANSWERS[0])
+
+
 def _find_answer(row: Row, item: Item) -> int:
-    column = next((name for name in _ANSWERS if name in row.fields), _ANSWERS[0])
+    column = _find_column(row)
     said = str(row.value(column)).strip()
     place = find_option(item.options, said)
     place = find_option(item.options, unguard_cell(said)) if place is None else place
@@ -265,11 +311,18 @@ class ControlAnswers:
         )
 
 
-def read_control_answers(store: Store) -> ControlAnswers | None:
-    """Read the answers to control questions; None if no control question was drawn."""
+def read_control_answers(study: Study, store: Store) -> ControlAnswers | None:
+    """Read the answers to control questions; None if no control question was drawn.
+
+    Raises
+    ------
+    DataError
+        As in `check_gold`.
+    """
     controls = store.controls.read_controls()
     if not controls:
         return None
+    check_gold(study, store)
     originals = store.content.replies.find_replies({c.original for c in controls if c.original})
     return ControlAnswers(
         controls=controls,
@@ -282,7 +335,7 @@ def read_control_answers(store: Store) -> ControlAnswers | None:
 
 def read_quality(study: Study, store: Store) -> tuple[ExpertQuality, ...]:
     """Return the experts' results on a study's control questions; empty without control questions."""
-    answers = read_control_answers(store)
+    answers = read_control_answers(study, store)
     return answers.report(study.estimate.level) if answers else ()
 
 

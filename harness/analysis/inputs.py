@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, starmap
 
@@ -27,7 +28,7 @@ from oversight.harness.datasets import (
 )
 from oversight.harness.errors import ConfigError, DataError, OversightError
 from oversight.harness.output import read_text, say
-from oversight.harness.store import Store, has_database, read_item_ids
+from oversight.harness.store import Store, has_database, read_item_meta, write_meta
 from oversight.harness.types import UNIT_PREFIX, Item
 
 MANY = 10_000
@@ -257,40 +258,70 @@ def note_source(
 
 
 _LARGEST = 20 * 2**20
-"""Maximum size in bytes of an items file that every command reads to find missing items."""
+"""Maximum size in bytes of an items file that every command compares with the stored items."""
 
 
-def find_missing_items(study: Study) -> list[str]:
-    """Return the ids of stored items that the items file lacks; empty if the file is too large to compare.
+@dataclass(frozen=True, slots=True)
+class SourceChanges:
+    """Differences between a study's stored items and its items file.
+
+    Attributes
+    ----------
+    missing
+        Ids of stored items that the file no longer has.
+    other_meta
+        For each item with another value of a metadata column: id, column, value in the file, stored value.
+    """
+
+    missing: Sequence[str] = ()
+    other_meta: Sequence[tuple[str, str, str, str]] = ()
+
+
+def find_source_changes(study: Study) -> SourceChanges:
+    """Compare the stored items with the study's file; no differences if the file is very large.
+
+    Texts and options are compared when items are stored.
 
     Examples
     --------
     >>> from oversight.harness.config import read_study
-    >>> find_missing_items(read_study("study.toml"))
-    []
+    >>> find_source_changes(read_study("study.toml"))
+    SourceChanges(missing=[], other_meta=[])
     """
     section = study.items
     file = study.path(section.file) if section.file and not section.preset else None
     if file is None or not has_database(study.store_url):
-        return []
+        return SourceChanges()
     try:
         if file.stat().st_size > _LARGEST:
-            return []
+            return SourceChanges()
         whole = section.model_copy(update={"limit": None})
-        there = {item.id for item in stream_items(study.model_copy(update={"items": whole}))}
-        stored = _read_stored_ids(study)
-        if study.is_open:
-            stored = [name for name in stored if not name.startswith(UNIT_PREFIX)]
-        return [name for name in stored if name not in there]
+        items = stream_items(study.model_copy(update={"items": whole}))
+        there = {item.id: write_meta(item.meta) for item in items}
+        stored = _read_stored_meta(study)
     except (OSError, OversightError, sqlite3.Error):
-        return []  # functions that need the file or the database will report the error
+        return SourceChanges()  # functions that need the file or the database will report the error
+    missing = (name for name in stored if name not in there)
+    changed = [(name, meta, there[name]) for name, meta in stored.items() if there.get(name, meta) != meta]
+    return SourceChanges(
+        [name for name in missing if not (study.is_open and name.startswith(UNIT_PREFIX))],
+        list(chain.from_iterable(starmap(_compare_meta, changed))),
+    )
 
 
-def _read_stored_ids(study: Study) -> list[str]:
+def _compare_meta(name: str, stored: str, given: str) -> Iterator[tuple[str, str, str, str]]:
+    before = json.loads(stored)
+    for column, value in json.loads(given).items():
+        if before.get(column, value) != value:
+            yield name, column, value, before[column]
+
+
+def _read_stored_meta(study: Study) -> dict[str, str]:
+    """Return item id → metadata as JSON."""
     if not study.has_server:
-        return read_item_ids(study.store_url.removeprefix("sqlite:///"))
+        return read_item_meta(study.store_url.removeprefix("sqlite:///"))
     with Store(study.store_url) as store:
-        return [item.id for item in store.content.read_bare_items()]
+        return {item.id: write_meta(item.meta) for item in store.content.read_items()}
 
 
 def read_meta(study: Study, store: Store, column: str) -> ItemValues:

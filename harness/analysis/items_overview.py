@@ -20,6 +20,7 @@ from oversight.harness.datasets import BadRows, PresetReading
 from oversight.harness.errors import BadInput
 from oversight.harness.output import guard_cell
 from oversight.harness.platform import write_whole
+from oversight.harness.store import Store, has_database
 from oversight.harness.types import Item
 
 
@@ -39,6 +40,8 @@ class ItemsOverview:
         Number of items that have the same text and options as another one.
     first
         The first item.
+    removed
+        Ids of items that were removed from the study, which leaves them out although the file has them.
     bad
         Left-out rows, with their errors.
     preset
@@ -51,6 +54,7 @@ class ItemsOverview:
     longest_words: int
     repeated: RepeatedTexts
     first: Item
+    removed: list[str]
     bad: BadRows
     preset: PresetReading | None
 
@@ -67,7 +71,7 @@ def check_items(study: Study) -> ItemsOverview:
     >>> overview.items, overview.by_options
     (54, {4: 54})
     """
-    bad = BadRows()
+    bad, gone, removed = BadRows(), _read_removed(study), list[str]()
     preset = load_study_preset(study) if study.items.preset else None
     fields = chain.from_iterable(stream_fields(study, bad))
     items = iter(preset.items) if preset else starmap(Item, fields)
@@ -77,6 +81,8 @@ def check_items(study: Study) -> ItemsOverview:
         by_options[len(item.options)] += 1
         by_words[len(item.text.split())] += 1
         digests.append(digest_text(item.text, item.options))
+        if item.id in gone:
+            removed.append(item.id)
     template_of(study)
     words = sorted(by_words.elements())
     return ItemsOverview(
@@ -86,9 +92,17 @@ def check_items(study: Study) -> ItemsOverview:
         longest_words=words[-1],
         repeated=count_repeated(np.array(digests)),
         first=first,
+        removed=removed,
         bad=bad,
         preset=preset,
     )
+
+
+def _read_removed(study: Study) -> set[str]:
+    if not has_database(study.store_url):
+        return set()
+    with Store(study.store_url) as store:
+        return store.withdrawals.read_removed()
 
 
 def write_items(study: Study, file: str, key_file: str | None) -> int:

@@ -461,7 +461,7 @@ class OpenStudy:
     @cached_property
     def controls(self) -> ControlAnswers | None:
         """Answers to control questions; None if no control question was drawn."""
-        return read_control_answers(self.store)
+        return read_control_answers(self.study, self.store)
 
     @cached_property
     def runs(self) -> StoredRuns:

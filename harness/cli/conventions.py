@@ -16,7 +16,7 @@ from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from oversight.harness.errors import BadInput, ConfigError
-from oversight.harness.output import say, shorten, show
+from oversight.harness.output import counted, say, shorten, show
 from oversight.harness.types import plain_fields
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _MOST_NAMED = 5
-"""Number of missing items that a warning names."""
+"""Number of items that a warning names."""
 
 
 def add_study(parser: argparse.ArgumentParser) -> None:
@@ -177,19 +177,30 @@ def leave_threads() -> None:
 
 
 def study_of(args: argparse.Namespace) -> Study:
-    """Read the study file that the command names; warn about stored items missing from the items file."""
-    from oversight.harness.analysis import find_missing_items
+    """Read the study file that the command names; warn if the items file differs from the stored items."""
+    from oversight.harness.analysis import find_source_changes
     from oversight.harness.config import read_study
 
     study = read_study(args.study, parse_settings(getattr(args, "settings", ())))
-    missing = [] if getattr(args, "action", "") == "remove" else find_missing_items(study)
-    if missing:
-        shown = join_names(missing[:_MOST_NAMED]) + (", …" if len(missing) > _MOST_NAMED else "")
-        say(
-            f"warning: {len(missing)} stored items are no longer in {study.items.file}: {shown}; estimates "
-            "still include them. Put them back into the file, or remove them from the study: oversight items "
-            "remove ID --reason WHY"
-        )
+    if getattr(args, "action", "") != "remove":
+        changes = find_source_changes(study)
+        file, missing, other = study.items.file, changes.missing, changes.other_meta
+        if missing:
+            shown = join_names(missing[:_MOST_NAMED]) + (", …" if len(missing) > _MOST_NAMED else "")
+            say(
+                f"warning: {len(missing)} stored items are no longer in {file}: {shown}; "
+                "estimates still include them. Put them back into the file, or remove them from the study: "
+                "oversight items remove ID --reason WHY"
+            )
+        if other:
+            named = [f"{name} ({column}: {new!r}, stored {old!r})" for name, column, new, old in other]
+            told = ", ".join([*named[:_MOST_NAMED], *(["…"] if len(named) > _MOST_NAMED else [])])
+            say(
+                f"warning: metadata in {file} differ from the stored metadata in "
+                f"{counted(len(other), 'value')}: {told}. The study keeps the stored values, "
+                "also as strata. Put them back into the file, or draw the questions in a new database "
+                "(store under [study])"
+            )
     return study
 
 

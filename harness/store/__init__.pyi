@@ -40,7 +40,8 @@ from .searches import (
     CandidateColumns as CandidateColumns, STATUSES as STATUSES, SearchProgress as SearchProgress,
     SearchRepository as SearchRepository,
 )
-from .withdrawal import Withdrawn as Withdrawn, read_item_ids as read_item_ids, scrub_file as scrub_file
+from .serialization import write_meta as write_meta
+from .withdrawal import Withdrawn as Withdrawn, read_item_meta as read_item_meta, scrub_file as scrub_file
 from .study_store import Store as Store, refuse_mark as refuse_mark
 from .schema import HEAD as HEAD
 from .upgrade import name_schema as name_schema, upgrade_database as upgrade_database

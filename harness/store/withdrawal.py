@@ -288,8 +288,8 @@ class WithdrawalRepository(Repository):
         execute_many(connection, sa.insert(_QUEUE), [told])
 
 
-def read_item_ids(path: str | Path) -> list[str]:
-    """Read the ids of all items in a database file, without waiting for locks.
+def read_item_meta(path: str | Path) -> dict[str, str]:
+    """Read id → metadata (JSON) of all items in a database file, without waiting for locks.
 
     Raises
     ------
@@ -300,7 +300,7 @@ def read_item_ids(path: str | Path) -> list[str]:
     if not Path(f"{path}-wal").exists():
         address += "&immutable=1"  # without it, SQLite would create a log and its index next to the file
     with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
-        return [name for (name,) in connection.execute("SELECT id FROM item")]
+        return dict(connection.execute("SELECT id, meta FROM item"))
 
 
 def scrub_file(path: str | Path) -> None:

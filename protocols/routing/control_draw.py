@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from oversight.harness import BadInput, derive_seed
+from oversight.harness.analysis import check_gold
 from oversight.harness.config import Study
 from oversight.harness.output import counted
 from oversight.harness.store import ControlKind, ControlQuestion, GoldItem, Store
@@ -76,7 +77,10 @@ def insert_controls(
     ------
     BadInput
         If no question can have a second expert, or nobody can be asked about a gold item.
+    DataError
+        If the file of gold items gives another answer than the database has.
     """
+    check_gold(study, store)
     before = store.controls.read_controls()
     wanted, drawn = Counter[str](), list[ControlQuestion]()
     if study.experts.has_controls:

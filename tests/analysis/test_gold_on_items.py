@@ -55,7 +55,7 @@ def find_false_yes(study: Study) -> Any:
     """The truth, but where an expert took a false option of gold for true: that option."""
     found = TRUTH.copy()
     with Store(study.store_url) as store:
-        answers = read_control_answers(store)
+        answers = read_control_answers(study, store)
         assert answers is not None
         texts = {name: gold.item.text for name, gold in store.controls.read_gold_items().items()}
         for c in answers.controls:

@@ -78,7 +78,7 @@ def test_everybody_has_their_own_questions_in_the_order_of_the_export(store: Sto
 def test_page_receives_only_what_an_expert_must_read(store: Store, tmp_path: Path) -> None:
     told = AnswerDesk(lay_out(tmp_path), store).tell_state("ana")
     assert [set(question) for question in told["questions"]] == [
-        {"id", "text", "question", "description", "options", "choices"}
+        {"id", "mark", "text", "question", "description", "options", "choices"}
     ] * 3
     assert told["questions"][0]["question"] == "Is the answer “heart”?"
     assert told["questions"][0]["description"] == "Heart & vessels"

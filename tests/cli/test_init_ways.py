@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from oversight.harness.cli.main import main
 from oversight.harness.config import read_study
 
 Oversight = Callable[..., Any]
@@ -33,6 +34,14 @@ def test_a_named_model_is_written_with_its_endpoint(folder: Path, oversight: Ove
     assert (name, model.model, model.endpoint) == ("Model-7B", "org/Model 7B", "http://127.0.0.1:9/v1")
     refused = oversight("init", "other", "--items", "notes.csv", "--endpoint", "http://x/v1", code=2)["error"]
     assert "also name the model" in refused
+
+
+def test_a_column_of_repeated_ids_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("notes.csv").write_text(ITEMS + "i3,another note,w1\n")
+    assert main(["init", "--items", "notes.csv", "--classes", "red,green"]) == 0
+    assert "id: id, whose values must all be different and not empty" in capsys.readouterr().out
+    assert main(["items", "check"]) == 2
+    assert "notes.csv:14 [id]: the id 'i3' was used in line 5" in capsys.readouterr().err
 
 
 def test_a_study_begins_like_another_one(folder: Path, oversight: Oversight) -> None:

@@ -85,6 +85,42 @@ def test_missing_item_is_named_until_it_is_removed(
     assert "no longer" not in capsys.readouterr().err
 
 
+def test_removed_item_that_the_file_has_again_is_named(
+    study: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert study("items", "check")["removed"] == []
+    study("items", "remove", "i2", "--reason", "gone")
+    write_items(*TEXTS[:2], "another case", *TEXTS[3:])
+    assert study("items", "check")["removed"] == ["i2"]
+    capsys.readouterr()
+    assert main(["items", "check"]) == 0
+    assert "left out, because they were removed from the study: i2; a new item" in capsys.readouterr().out
+
+
+def test_changed_metadata_is_named_and_the_stored_value_stays(
+    study: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings, items = Path("study.toml").read_text(), Path("items.csv").read_text()
+    Path("study.toml").write_text(settings.replace("[experts]", 'meta = ["ward"]\n[experts]'))
+
+    def write_wards(last: str) -> None:
+        head, *rows = items.splitlines()
+        wards = ["a"] * (len(rows) - 1) + [last]
+        lines = [f"{row},{ward}" for row, ward in zip(rows, wards, strict=True)]
+        Path("items.csv").write_text("\n".join([f"{head},ward", *lines, ""]))
+
+    write_wards("a")
+    study("label", "route")  # adds the new column to the stored items
+    for ward, is_named in (("b", True), ("a", False)):
+        write_wards(ward)
+        for verb in (("items", "check"), ("estimate",), ("label", "route")):
+            capsys.readouterr()
+            assert main([*verb]) == 0
+            said = capsys.readouterr().err
+            told = "differ from the stored metadata in 1 value: i5 (ward: 'b', stored 'a'). The study keeps"
+            assert (told in said) is is_named, said
+
+
 def test_corrected_item_keeps_its_answers_or_is_asked_again(study: Oversight) -> None:
     before = study("estimate")["models"]["m"]
     write_items("fever and a cough", *TEXTS[1:])

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from oversight.harness import BadInput, DataError
+from oversight.harness.analysis import read_quality
 from oversight.harness.config import Study, read_study
 from oversight.harness.store import SOURCE, ControlKind, Pulled, Queue, Response, Store
 from oversight.protocols.collect import measure_progress
@@ -216,6 +217,27 @@ def test_wrong_gold_is_named_and_nothing_is_stored(tmp_path: Path, text: str, me
     with pytest.raises(DataError, match=message):
         route_questions(study)
     assert not (tmp_path / "study.db").exists()
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_gold_answer_changed_after_the_draw_is_named(tmp_path: Path, *, own: bool) -> None:
+    study, file = lay_out(tmp_path, 'gold = "gold.csv"\ngold_share = 1.0\n'), tmp_path / "gold.csv"
+    if own:
+        file.write_text("id,answer\ni0,red\ni1,green\ni2,blue\n")
+    route_questions(study)
+    simulate_answers(study, str(tmp_path / "key.csv"))
+    before = file.read_text()
+    file.write_text(before.rstrip().rpartition(",")[0] + ",green\n")
+    lines = len(before.splitlines())
+    message = rf"gold.csv:{lines} \[answer\].*'note .*' is 'green', but the study stored '(red|blue)'.*put"
+    with pytest.raises(DataError, match=message):
+        route_questions(study)
+    with Store(study.store_url) as store, pytest.raises(DataError, match=message):
+        read_quality(study, store)
+    file.write_text(before)
+    assert route_questions(study).new == 0
+    with Store(study.store_url) as store:
+        assert read_quality(study, store)
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def walk_page(study: Study) -> Iterator[str]:
     with Store(study.store_url) as store:
         told = AnswerDesk(study, store).tell_state(EXPERTS[0])
     assert {frozenset(q) for q in told["questions"]} == {
-        frozenset({"id", "text", "question", "description", "options", "choices"})
+        frozenset({"id", "mark", "text", "question", "description", "options", "choices"})
     }
     for question in told["questions"]:
         yield question["id"]

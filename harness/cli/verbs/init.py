@@ -213,8 +213,9 @@ def _put(question: str, default: str) -> str:
 def _tell(found: StudyProposal, items: str) -> list[str]:
     """Return the chosen settings, one per line."""
     options = found.options if isinstance(found.options, str) else ", ".join(found.options)
+    unfit = "id, whose values must all be different and not empty: correct them first"
     said = {
-        "id": found.id or "computed from text and options",
+        "id": found.id or (unfit if "id" in found.columns else "computed from text and options"),
         "text": found.text,
         "classes": join_names(found.classes),
         "options": "" if found.classes else options,

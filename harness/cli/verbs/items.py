@@ -24,7 +24,7 @@ from oversight.harness.analysis import (
     remove_item,
     write_items,
 )
-from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.cli.conventions import add_study, emit, join_names, study_of
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput
 from oversight.harness.output import counted
@@ -148,6 +148,7 @@ def _check(args: argparse.Namespace, study: Study) -> None:
         "items_by_number_of_options": found.by_options,
         "words": {"median": found.median_words, "longest": found.longest_words},
         "left_out": found.bad.number,
+        "removed": found.removed,
         "repeated_texts": {"texts": found.repeated.texts, "items": found.repeated.items},
         "first": {"id": first.id, "text": first.text[:200], "options": list(first.shown_options)},
     }
@@ -158,6 +159,11 @@ def _check(args: argparse.Namespace, study: Study) -> None:
         text += (
             f"{counted(found.repeated.texts, 'text')} in {found.repeated.items} items with different ids; "
             f"{advise_on_texts(study)}\n"
+        )
+    if found.removed:
+        text += (
+            f"left out, because they were removed from the study: {join_names(found.removed)}; a new item "
+            "needs an id of its own\n"
         )
     if found.preset:
         rows, left_out, whole = found.preset.rows, dict(found.preset.left_out), found.preset.whole

@@ -7,6 +7,7 @@ reveal the true one.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterable
 from dataclasses import replace
@@ -53,11 +54,17 @@ class QuestionSheet:
             ``id``, ``text``, ``question``; ``description`` of the option asked about, empty if there is
             none; ``options`` of the item if items have different options; ``choices``, each with ``label``
             and ``description``, if one of all options is to be chosen, otherwise None;
-            ``words``: names of the verdicts, if they differ from the usual ones.
+            ``words``: names of the verdicts, if they differ from the usual ones;
+            ``mark``: digest of all these but the id, 16 hexadecimal digits.
         """
+        shown = self._show_question(held, item)
+        # Only what the person reads: a digest of the stored options could reveal their order in the source.
+        return {"id": held.id, "mark": _digest(shown), **shown}
+
+    def _show_question(self, held: HeldQuestion, item: Item) -> dict[str, Any]:
         about = self._texts.descriptions
         text = join_lines(item.text)
-        shown: dict[str, Any] = {"id": held.id, "text": text, "description": "", "options": []}
+        shown: dict[str, Any] = {"text": text, "description": "", "options": []}
         if held.option is None:
             options = [item.options[j] for j in self._order(item)]
             choices = [{"label": option, "description": about.get(option, "")} for option in options]
@@ -124,6 +131,8 @@ class Outcome(StrEnum):
     """The question has an answer from another channel, which is kept."""
     CHANGED = "changed"
     """The question was answered in another window after this one showed it; that answer is kept."""
+    REWORDED = "reworded"
+    """The text or the options were changed after this window showed the question; nothing is stored."""
     KEY_IN_USE = "key"
     """Another answer with this key is stored."""
     NOT_HELD = "unknown"
@@ -250,6 +259,8 @@ class AnswerDesk:
             if held is None:
                 return Outcome.REPEATED
             item = self._find_items([held.item_id])[held.item_id]
+            if known is None and given.mark not in (None, self._sheet.show_question(held, item)["mark"]):
+                return Outcome.REWORDED
             value = self._sheet.read_value(held, item, given.value)
             event = AuditEvent(
                 kind="answer", way=PAGE, person=person, asked_id=held.id, value=value, comment=given.comment,
@@ -284,6 +295,10 @@ class AnswerDesk:
         # Always query both tables, because the response time must not reveal gold items.
         wanted = list(dict.fromkeys(ids))
         return self._store.controls.find_gold(wanted) | self._store.content.find_items(wanted)
+
+
+def _digest(shown: dict[str, Any]) -> str:
+    return sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _is_same(known: AuditRecord, event: AuditEvent) -> bool:

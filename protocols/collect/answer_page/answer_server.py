@@ -43,6 +43,7 @@ _STATUS = {Outcome.STORED: 200, Outcome.REPEATED: 200, Outcome.NOT_HELD: 404}
 _WHY = {
     Outcome.ELSEWHERE: "this question was answered elsewhere; that answer stays",
     Outcome.CHANGED: "this question was answered in another window; that answer stays",
+    Outcome.REWORDED: "this question was changed after you read it; that answer was not stored",
     Outcome.KEY_IN_USE: "another answer was sent under the same key",
     Outcome.NOT_HELD: "you have no such question",
 }

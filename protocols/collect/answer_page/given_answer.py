@@ -12,7 +12,8 @@ from oversight.harness import BadInput
 LONGEST_COMMENT = 5000
 _KEY = re.compile(r"[0-9a-f]{32}")
 _VALUE = re.compile(r"yes|no|unsure|skip|[0-9]{1,4}")
-_FIELDS = frozenset({"key", "id", "value", "was", "comment", "seconds"})
+_MARK = re.compile(r"[0-9a-f]{16}")
+_FIELDS = frozenset({"key", "id", "value", "was", "comment", "seconds", "mark"})
 _LONGEST_ID = 200
 _LONGEST_LOOK = 86_400.0
 
@@ -40,6 +41,9 @@ class GivenAnswer:
         At most `LONGEST_COMMENT` characters.
     seconds
         Seconds for which the question was visible, in [0, 86,400]; None if unknown.
+    mark
+        Digest of the question as it was shown, see `QuestionSheet.show_question`; None if an earlier version
+        of the page showed it.
     """
 
     key: str
@@ -48,6 +52,7 @@ class GivenAnswer:
     was: str | None = None
     comment: str = ""
     seconds: float | None = None
+    mark: str | None = None
 
 
 def parse_answer(body: bytes) -> GivenAnswer:
@@ -64,10 +69,11 @@ def parse_answer(body: bytes) -> GivenAnswer:
         raise WrongAnswer("the body is not JSON") from None
     if not isinstance(told, dict) or not {"key", "id", "value"} <= told.keys() <= _FIELDS:
         raise WrongAnswer(
-            "an answer must have the fields key, id and value; the fields was, comment and seconds are "
-            "optional"
+            "an answer must have the fields key, id and value; the fields was, comment, seconds and mark "
+            "are optional"
         )
     was, seconds, comment = told.get("was"), told.get("seconds"), told.get("comment", "")
+    mark = told.get("mark")
     if not (isinstance(comment, str) and len(comment) <= LONGEST_COMMENT):
         raise WrongAnswer(f"comment must be a text of at most {LONGEST_COMMENT} characters")
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
@@ -80,6 +86,7 @@ def parse_answer(body: bytes) -> GivenAnswer:
         was=None if was is None else _text(told, "was", _VALUE),
         comment=comment.strip(),
         seconds=None if seconds is None else float(seconds),
+        mark=None if mark is None else _text(told, "mark", _MARK),
     )
 
 

@@ -13,6 +13,7 @@ from oversight.harness.store import Store
 from tests.answer_page.browser.conftest import People, done, press, sign_in, wait_ready
 from tests.answer_page.browser.test_answering import replies, reviewed, saved
 from tests.answer_page.conftest import call, draw, serve
+from tests.answer_page.test_changed_questions import correct
 
 pytestmark = pytest.mark.slow
 
@@ -47,6 +48,31 @@ def test_answers_survive_a_lost_connection_and_arrive_once(tmp_path: Path, peopl
         expect(page.locator("#unsent")).to_be_hidden()
         assert [r.value for r in replies(tmp_path).values()] == ["yes", "no", "yes"]
         assert [value for _, value in history(tmp_path)] == ["yes", "no", "unsure", "yes"]
+
+
+def test_a_text_changed_meanwhile_is_asked_again_and_other_answers_arrive(
+    tmp_path: Path, people: People
+) -> None:
+    study = draw(tmp_path)
+    with serve(tmp_path) as desk:
+        ana = people(1280, may_fail=True)
+        page = ana.open(desk.url, desk.codes["ana"])
+        first = page.get_attribute("body", "data-ready") or ""
+        ana.context.set_offline(True)
+        for number, key in enumerate("yn", 1):
+            press(page, key)
+            unsent(page, number)
+        with Store(study.store_url) as store:
+            (item,) = (q.item_id for q in store.content.read_questions() if q.id == first)
+        correct(tmp_path, item, "another note")
+        ana.context.set_offline(False)
+        expect(page.locator("#notice")).to_contain_text("This question was changed after you read it")
+        saved(page, 1)
+        assert [r.value for r in replies(tmp_path).values()] == ["no"]
+        for key in "nnnnn":
+            press(page, key)
+        saved(page, 6)
+        assert replies(tmp_path)[first].value == "no"
 
 
 def test_a_reload_while_nothing_arrives_loses_nothing(tmp_path: Path, people: People) -> None:

@@ -140,7 +140,7 @@ async function flush() {
   try {
     for (let next = unsentOf(link)[0]; next && !ended; next = unsentOf(link)[0]) {
       const { question, ...entry } = next.entry;
-      const answered = await send("api/answers", link, entry);
+      const answered = await send("api/answers", link, { ...entry, mark: question.mark });
       const { status, body, wait } = answered;
       if (status === 403) return refuse();
       if (![200, 400, 404, 409, 413, 415].includes(status)) return retry(wait);
@@ -166,7 +166,7 @@ function sentence(text) {
 
 // --- what is shown ---------------------------------------------------------------------------
 
-/** Draw what there is to answer now; a question that is being looked at stays. */
+/** Draw what there is to answer now; a question that is being looked at stays unless its text was changed. */
 function show() {
   if (ended) return;
   const unsent = unsentOf(link);
@@ -177,7 +177,7 @@ function show() {
   const done = Math.min(state.of, state.done + isNew.size);
   drawHead({ ...state, done }, actions);
   const open = state.questions.filter((question) => !answered.has(question.id));
-  if (shown?.question && (shown.reviewed || open.some(({ id }) => id === shown.question.id))) return;
+  if (shown?.question && (shown.reviewed || open.some(isShown))) return;
   if (open.length) present({ question: open[0], value: null, comment: "", reviewed: false });
   else if (done < state.of) {
     pause("waiting", failures ? "Waiting for the connection" : "One moment",
@@ -188,6 +188,10 @@ function show() {
       unsent.length ? "Leave this page open until your last answers are sent."
         : "Thank you. You can close this page; should more questions come, they appear here.");
   }
+}
+
+function isShown({ id, mark }) {
+  return id === shown.question.id && mark === shown.question.mark;
 }
 
 /** Whether an answer should have been confirmed by now. */
