@@ -124,7 +124,7 @@ def _shown(block: Any) -> ShownRecord | None:
             "inputs: a record must have field, content, author and turn, and turn must be a whole number"
         )
     if abs(parts[3]) > LAST_TURN:
-        raise BadCall(f"inputs: a record's turn is at most {LAST_TURN:,}")
+        raise BadCall(f"inputs: a record's turn must lie between -{LAST_TURN:,} and {LAST_TURN:,}")
     field, content, author = (_text(part, "inputs") for part in parts[:3])
     return ShownRecord(field, content, author, parts[3])
 

@@ -81,11 +81,11 @@ def check_settings(section: SearchSection) -> None:
         )
     # Conditions are written such that NaN, for which every comparison is false, is refused.
     if not all(0 < share <= 1 for share in s.keep) or s.keep != sorted(s.keep, reverse=True):
-        raise ConfigError(f"search: keep must be decreasing shares in (0, 1], is {tuple(s.keep)}")
-    if len(s.keep) < len(s.rungs) - 1:
         raise ConfigError(
-            f"search: keep must have a share for every rung except the last, is {tuple(s.keep)}"
+            f"search: `keep` must be a list of shares in (0, 1], none larger than the one before, is {s.keep}"
         )
+    if len(s.keep) < len(s.rungs) - 1:
+        raise ConfigError(f"search: `keep` must have a share for every rung except the last, is {s.keep}")
     if not (all(share >= 0 for share in s.split.values()) and sum(s.split.values()) <= 1 + 1e-9):
         raise ConfigError(f"search: split must be shares that sum to at most 1, is {dict(s.split)}")
 

@@ -186,7 +186,8 @@ def _update(
     spread = float(np.nanvar(gaps)) * len(mean) / max(1, len(mean) - 1)
     effect = design_effect(gaps - (value - value.mean())[:, None], cluster)
     noise = max(least, effect * spread) / n
-    # Differences among the finalists: precision-weighted means of old and new deviations from their mean.
+    # A finalist's deviation is its score minus the mean over the finalists. The updated deviation is the
+    # precision-weighted mean of the old deviation and the deviation on the new items.
     centre, fresh_centre = mean.mean(), value.mean()
     keep = noise / (noise + variance)
     gap = keep * (mean - centre) + (1 - keep) * (value - fresh_centre)

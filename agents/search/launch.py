@@ -175,9 +175,9 @@ def _count_items(context: SearchContext) -> float:
     section, n = context.section, len(context.items("select"))
     rungs = [r for r in section.rungs if r < n] + [n]
     steps = [after - before for before, after in zip((0, *rungs), rungs, strict=False)]
-    # If all proposals are equally good, the share `keep` of them continues after each rung of a race.
-    # If each proposal is the best so far, it runs on all n items.
-    # `raced` is the geometric mean of n and `equal`, the number of answers if all are equally good.
+    # The number of answers in a race is estimated as the geometric mean of two extremes:
+    # - `equal`: all proposals are equally good, so the share `keep` of them continues after each rung;
+    # - n: each proposal is the best so far, so it runs on all n items.
     equal = sum(step * share for step, share in zip(steps, (1.0, *section.keep), strict=False))
     raced = math.sqrt(equal * n)
     judged = min(len(context.items("feedback")), PORTION * REFUTED[section.policy])

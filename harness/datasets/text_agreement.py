@@ -137,7 +137,8 @@ class TextCheck:
     def compare(self, line: int, item_id: str, ours: str, theirs: str, shown: str = "") -> None:
         """Compare an item's text with the log's text, and keep a contradiction for `refuse` to report.
 
-        `shown` is the rest of the log's prompt. If it contains the item's text, there is no contradiction.
+        `shown` is further text that the log's prompt showed to the model, for example a system message. If it
+        contains the item's text, there is no contradiction.
         """
         if ours == theirs:
             self.checked += 1

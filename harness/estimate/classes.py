@@ -169,8 +169,8 @@ def ratio_part(metric: str, share: Part, hit: Part, miss: Part, *, together: boo
         P, the share of items predicted to be of the class; h, the share of these items that are of the
         class; and m, the share of the other items that are of the class.
     together
-        Whether items are clustered. The three parts may then be dependent, so their distances are added
-        without squaring.
+        Whether items are clustered. The three parts may then be dependent, so the distances of their limits
+        from their estimates are added without squaring.
 
     Raises
     ------
@@ -334,7 +334,8 @@ class ClassEvidence:
         BadInput
             If an item's number of options differs from `classes`, or strata have no effect.
         NotIdentified
-            If the answers so far do not identify one model's results, or `combinations` refuses the design.
+            If results by class cannot be computed for the study's design (a rule of the module
+            `combinations`), or an expert has not answered any question yet.
         EstimateError
             If no prediction has an answer.
         """
@@ -562,7 +563,7 @@ class ItemTruths:
     def correlate(self, forms: Sequence[tuple[IntArray, FloatArray, FloatArray]]) -> FloatArray:
         """Return the correlations of several results; NaN if unknown.
 
-        A form contains the arguments of `influence` for one result.
+        Each element of `forms` contains the arguments of `influence` for one result.
         """
         try:
             influences = np.stack([self.influence(*form) for form in forms], axis=1)

@@ -909,7 +909,7 @@ def _plan(
         if not told and ratio:
             ends = _widen(sought[side], spread, ratio)
             yield words.fill(one, (sought[side], expected[side]), ends, sought[NONE], ratio)
-        elif "+" not in side:  # the rows of the single kinds say why a combination has no plan
+        elif "+" not in side:  # no row for a combination: the rows of its two kinds state the reason
             yield replace(one, sentence=f"{words.use(side)}: {told}")
 
 
@@ -1100,8 +1100,8 @@ def plan_from_pilot(
     own = SEQUENTIAL if said.is_resolved else PARTITIONED if said.is_uniform else TARGETED
     chosen = own if protocol is None else protocol
     if chosen not in (PARTITIONED, TARGETED, SEQUENTIAL):
-        known = f"{PARTITIONED}, {TARGETED} and {SEQUENTIAL}"
-        raise EstimateError(f"protocol: a pilot gives the cost of {known}, not of {chosen!r}")
+        known = f"{PARTITIONED}, {TARGETED} or {SEQUENTIAL}"
+        raise EstimateError(f"protocol: a plan from a pilot is for {known}, not for {chosen!r}")
     looked_at = list(models) if asked_for is None else list(asked_for)
     for name in looked_at:
         if name not in named | voting:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -242,11 +243,17 @@ def _check_pool(data: RoutedSample) -> None:
     for row in np.flatnonzero((options < 2) | (options > pi.shape[1])):
         raise EstimateError(f"n_options[{row}] must lie in 2..{pi.shape[1]}, is {options[row]}")
     for row, k in np.argwhere(~((pi >= 0) & (pi <= 1 + 1e-9)) | (~data.valid & (pi != 0))):
-        raise EstimateError(f"propensities[{row}, {k}] must lie in [0, 1] (0 beyond K), is {pi[row, k]}")
+        _refuse_value(f"propensities[{row}, {k}]", float(pi[row, k]), k, int(options[row]))
     for row, k in np.argwhere(~((p >= 0) & (p <= 1 + 1e-9)) | (~data.valid & (p != 0))):
-        raise EstimateError(f"posterior[{row}, {k}] must lie in [0, 1] (0 beyond K), is {p[row, k]}")
+        _refuse_value(f"posterior[{row}, {k}]", float(p[row, k]), k, int(options[row]))
     for row in np.flatnonzero(np.abs(p.sum(axis=1) - 1) > 1e-6):
         raise EstimateError(f"posterior[{row}] must sum to 1, sums to {p[row].sum()}")
+
+
+def _refuse_value(name: str, value: float, option: int, n_options: int) -> NoReturn:
+    if option >= n_options:
+        raise EstimateError(f"{name} must be 0, because the item has only {n_options} options, is {value}")
+    raise EstimateError(f"{name} must lie in [0, 1], is {value}")
 
 
 def _check_answers(data: RoutedSample) -> None:
@@ -261,7 +268,10 @@ def _check_answers(data: RoutedSample) -> None:
     for j in np.flatnonzero((answer != 0) & (answer != 1)):
         raise EstimateError(f"answer[{j}] must be 0 or 1, is {answer[j]}")
     for j in np.flatnonzero(data.propensities[item, asked] <= 0):
-        raise EstimateError(f"answer {j}: item {item[j]} was asked about option {asked[j]} of propensity 0")
+        raise EstimateError(
+            f"answer {j}: an expert was asked about option {asked[j]} of item {item[j]}, whose propensity "
+            "is 0"
+        )
     times = np.bincount(item * width + asked, minlength=n * width)
     for cell in np.flatnonzero(times > 1):
         raise EstimateError(f"item {cell // width} has {times[cell]} answers about option {cell % width}")

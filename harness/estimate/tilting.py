@@ -299,7 +299,9 @@ def tilt_items(
     at, drawn = (np.arange(n), asked), asked >= 0
     if not can[at][drawn].all():
         row = int(np.flatnonzero(~can[at] & drawn)[0])
-        raise EstimateError(f"item {row} was asked about option {asked[row]} of propensity 0")
+        raise EstimateError(
+            f"item {row}: an expert was asked about option {asked[row]}, whose propensity is 0"
+        )
     none = np.zeros(0, np.int64)
     q, excess = working, np.ones(n)
     if q is None:

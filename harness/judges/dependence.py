@@ -129,7 +129,8 @@ def _correlate(
     influence[both] = share * (a * b - value * (a**2 + b**2) / 2)
     se = float(np.sqrt((by_cluster(influence, questions.cluster) ** 2).sum()))
     if value > _CERTAIN:
-        # Errors that always coincide have no estimated variance, so bound how often they differ.
+        # If both judges err on the same questions, the correlation's variance is estimated as 0. So the lower
+        # limit is computed from an upper bound of the share of questions on which only one of them errs.
         most = clopper_pearson(0, n, level)[1]
         spread = float(share @ (x - share @ x) ** 2)
         low = max(-1.0, 1 - most / (2 * spread))

@@ -170,7 +170,8 @@ class ItemMean:
     def minus(self, other: ItemMean) -> ItemMean:
         """Return the difference self − other on their common items."""
         mine, theirs = (self.take(other.item), other.take(self.item))
-        # Linearise both ratios around their values, so that their difference can use one `norm`.
+        # Linearise both ratios Σa/Σnorm around their values, so that their difference is also a ratio, with
+        # one array `norm` of denominators.
         norm = (mine.norm + theirs.norm) / 2
         difference = mine.value - theirs.value
         one, two = (mean.a - mean.value * (mean.norm - 1) for mean in (mine, theirs))

@@ -1,4 +1,4 @@
-"""Ask a model of the study for the probability that each unit of the open answers is met.
+"""Ask a model of the study for the probability that each criterion is met, or that each claim is true.
 
 The probabilities influence which questions are drawn, and make intervals narrower as a control variate. They
 never count as experts' replies.

@@ -393,7 +393,9 @@ class WeightedVotes:
 
 def _check_values(level: str, K: int, values: FloatArray | None) -> FloatArray:
     if values is None:
-        raise EstimateError(f"level {level!r} needs a number for every class, but none are given")
+        raise EstimateError(
+            f"values: the level of measurement {level!r} needs a number for every class, but none are given"
+        )
     x = np.asarray(values, dtype=np.float64)
     if x.shape != (K,) or not np.isfinite(x).all():
         raise EstimateError(f"values must be {K} finite numbers, are {x.tolist()[:8]}")

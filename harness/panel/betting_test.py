@@ -53,10 +53,11 @@ def root(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def pool_tangent(C: int) -> Tangent:
-    """Return the tangent function of the ceiling U* for C classes.
+    """Return a function that computes tangents of the ceiling U*(x) for C classes.
 
-    The returned function receives points at which the ceiling is approximated. For a point near 1/C or below,
-    it uses the tangent at a point slightly above 1/C, where the slope is finite.
+    The returned function receives points x0, and returns two arrays: the tangents' values at x0, and their
+    slopes. A tangent touches U* at x0. If x0 is below 1/C + 0.001, the tangent touches U* at 1/C + 0.001
+    instead, because the slope of U* is infinite at 1/C.
     """
 
     def tangent(x: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -415,7 +415,8 @@ class Parity(Displayable):
         rule = "human or model is below 80 % over all items: compare them within bins, not over all items"
         return (
             HtmlTable(
-                title=f"Human and model compared with the vote ({self.method}), intervals {self.level:.0%}",
+                title=f"Agreement with the majority vote of annotators ({self.method}), with "
+                f"{self.level:.0%} confidence intervals",
                 columns=("vote", "items", "expected", "human", "model", "human − model", "p"),
                 rows=rows,
                 notes=(*([rule] if self.stratify else ()), *noted, *self.assumptions),

@@ -225,7 +225,7 @@ class LabellingRepository(Repository):
 
 
 def _describe_revision(revision: Revision) -> AuditEvent:
-    """Return the audit event of an annotation's state; it contains a hash of the content (`version`)."""
+    """Return the audit event of an annotation's state; its detail `version` is a hash of that state."""
     names = ("annotation_id", "task_id", "version", "author", "editor", "cancelled", "deleted", "updated_at")
     return AuditEvent(
         kind="revision",

@@ -151,7 +151,11 @@ class Item:
 
     @property
     def is_statement(self) -> bool:
-        """Whether the item has one option: `OPEN_ANSWER`, or a statement about an open answer."""
+        """Whether the item has only one option.
+
+        The option of an open question is `OPEN_ANSWER`. If the item is an open answer, the option is the
+        question whether the answer meets a criterion, or whether a claim in it is true.
+        """
         return len(self.options) == 1
 
     @property

@@ -45,7 +45,7 @@ class RoutedUnits:
     new
         Number of questions that this call added to experts' queues.
     again
-        Numbers of control questions that ask a second expert about the same unit.
+        Number of control questions that ask a second expert about the same unit, by expert and by kind.
     drawn, of
         Number of questions drawn, and number of all possible questions.
     answers, units

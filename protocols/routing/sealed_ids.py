@@ -1,8 +1,9 @@
-"""Seal the ids of questions with the study's secret key, and derive places in the queue from them.
+"""Seal the ids of questions with the study's secret key, and derive places in the queue from the sealed ids.
 
-Everything that an expert sees of a question's identity (its id and its place in the queue) is derived from
-the sealed id. So somebody who knows the seed cannot compute which questions are control questions. Panels
-have no control questions, so ids of their assignments are derived from the seed.
+A question's plain id can be computed from the study's seed, which is not secret. The sealed id is a hash of
+the plain id with the secret key in the study's database. Experts see only the sealed id and the place in the
+queue, so nobody who knows only the seed can compute which questions are control questions. Panels have no
+control questions, so the ids of their assignments are not sealed.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class Sequential:
 
     @classmethod
     def from_study(cls, study: Study, roster: Roster, predictions: Predictions) -> Self:
-        """Create the rule from study.toml."""
+        """Create the protocol with the seed of study.toml."""
         return cls(roster, predictions, study.study.seed)
 
     def posterior(self, items: Sequence[Item]) -> NDArray[np.float64]:

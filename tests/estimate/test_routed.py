@@ -184,7 +184,7 @@ GOOD: dict[str, Any] = {
         ({"answer": [1, 0.5]}, r"answer\[1\] must be 0 or 1, is 0.5"),
         ({"answer": [1.0]}, "differ in length"),
         ({"propensities": [[0.5, 0.5], [1.5, -0.5]]}, r"propensities\[1, 0\] must lie in \[0, 1\]"),
-        ({"propensities": [[0.5, 0.5], [1.0, 0.0]]}, "option 1 of propensity 0"),
+        ({"propensities": [[0.5, 0.5], [1.0, 0.0]]}, "option 1 of item 1, whose propensity is 0"),
         ({"propensities": [[0.5, 0.5], [0.3, 0.4]]}, r"propensities\[1\] sum to 0.7"),
         ({"item": [0, 0], "asked": [0, 0]}, "item 0 has 2 answers about option 0"),
         (

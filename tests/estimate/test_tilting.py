@@ -218,7 +218,9 @@ def test_an_item_that_was_never_asked_is_refused() -> None:
         NotIdentified, match=r"in 1 of 1 items, .*propensity 0; in the first such item: options 1, 2"
     ):
         tilt_items(difference_target([0], [1], 3), one, K, asked, np.array([0.0]))
-    with pytest.raises(EstimateError, match="item 0 was asked about option 1 of propensity 0"):
+    with pytest.raises(
+        EstimateError, match="item 0: an expert was asked about option 1, whose propensity is 0"
+    ):
         tilt_items(one, one, K, np.array([1]), np.array([0.0]))
     with pytest.raises(EstimateError, match="needs at least 1 item, there are 0"):
         tilt_items(np.zeros((0, 3)), np.zeros((0, 3)), *(np.zeros(0, np.int64),) * 2, np.zeros(0))

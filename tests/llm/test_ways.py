@@ -419,6 +419,6 @@ def test_program_that_changed_keeps_its_answers_with_a_warning(
     assert answer("mine", "red") == first
     assert "has changed" not in capsys.readouterr().err
     assert answer("mine", "blue") == first
-    assert "mine: the program has changed since its first answers, which are kept" in capsys.readouterr().err
+    assert "mine: the program has changed since its first answers; oversight keeps" in capsys.readouterr().err
     assert answer("mine-2", "blue") != first
     assert "has changed" not in capsys.readouterr().err

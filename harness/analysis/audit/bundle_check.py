@@ -116,7 +116,8 @@ class _BundleCheck:
         follows = [chain(before, body) for before in self._before]
         if stated not in follows:
             self._tell_break(told)
-            # the next line may continue the stated, the recomputed or the last valid chain value
+            # The next line's chain value may have been computed from this line's stated value, from its
+            # recomputed value, or, if this line was inserted, from the last correct value before it.
             self._before = tuple({stated, *follows, self._good})
             self._expected = max(self._expected, told["line"] if told else 0) + 1
             return

@@ -57,7 +57,7 @@ class DesignFreeze:
         """
         frozen = describe_settings(self._study)
         if self._before is None and not new:
-            return  # no rows were drawn, or an older version, which recorded no freezes, drew them
+            return  # nothing was drawn yet, or only by an older version, which did not record freezes
         if self._before is not None and not new:
             parts = self._before.detail["parts"]
             numbers = {name: part["number"] for name, part in parts.items()}

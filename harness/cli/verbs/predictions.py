@@ -32,17 +32,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "file",
         nargs="?",
-        help="import, items: log file to read; export: .csv, .jsonl or .parquet file to write; scores: "
-        ".jsonl file to write",
+        help="for `import` and `items`: log file to read; for `export`: .csv, .jsonl or .parquet file to "
+        "write; for `scores`: .jsonl file to write",
     )
     add(
         "--format",
         choices=list(READERS),
-        help="import, items: format of the log (default: detected from the file name)",
+        help="for `import` and `items`: format of the log (default: detected from the file name)",
     )
-    add("--model", help="import, scores: name of the model in the study (required); reread: only this model")
-    add("--write", action="store_true", help="after `reread`: store the changes")
-    add("items", nargs="?", metavar="ITEMS", help="items: file to write the items to (default: items.jsonl)")
+    add(
+        "--model",
+        help="for `import` and `scores`: name of the model in the study (required); for `reread`: read only "
+        "this model's replies again",
+    )
+    add("--write", action="store_true", help="for `reread`: store the changes")
+    add(
+        "items",
+        nargs="?",
+        metavar="ITEMS",
+        help="for `items`: file to write the items to (default: items.jsonl)",
+    )
     add_study(parser)
 
 

@@ -113,8 +113,9 @@ class Target:
         before = store.calls.note_program(settings.where, settings.model, now, replaces=is_new)
         if now != before:
             say(
-                f"{self.spec.name}: the program has changed since its first answers, which are kept; change "
-                f"its version (the value of model under [models.{self.spec.name}]) to ask it again"
+                f"{self.spec.name}: the program has changed since its first answers; oversight keeps these "
+                f"answers; to ask the changed program about all items, change its version: the value of "
+                f"`model` under [models.{self.spec.name}]"
             )
 
     def refuse_waiting(self, store: Store) -> None:
