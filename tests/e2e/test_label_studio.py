@@ -213,7 +213,7 @@ def test_four_python_calls_run_a_campaign(make_bench: Callable[..., Bench]) -> N
         assert len(labels) == 9
         assert sum(p.no for p in desk.status().values()) == 9
         assert desk.close().answers == 9
-        with pytest.raises(ConfigError, match="the study's protocol is 'partitioned'"):
+        with pytest.raises(ConfigError, match="not drawn by the study's protocol, 'partitioned'"):
             desk.push(RandomPanel(tuple(EXPERTS), 2).route(items))
 
 
