@@ -177,7 +177,7 @@ def test_where_hardly_any_is_wrong_no_saving_is_claimed(
         ),
         (
             ["--set", "experts.protocol=disagreement"],
-            "the cost of partitioned, targeted and sequential, not of 'disagreement'",
+            "a plan from a pilot is for partitioned, targeted or sequential, not for 'disagreement'",
         ),
         (["--model", "nobody"], "the model 'nobody' was not run"),
         (["--questions", "0"], "questions must be at least 1, is 0"),
