@@ -306,6 +306,8 @@ def _difference(predictions: Mapping[str, PredictionColumns], labels: LabelColum
     """Describe the difference of the first and second program's accuracies on the test items."""
     if len(predictions) < 2:
         return "the start workflow itself won"
+    if not np.logical_and.reduce([p.ran for p in predictions.values()])[labels.item].any():
+        return "unknown: no test item has answers of both the winner and the start"
     try:
         (pair,) = compare(predictions, labels).pairs
     except EstimateError as error:

@@ -178,9 +178,7 @@ def test_mixed_numbers_of_options_are_told() -> None:
     assert "K = 4/10" in measure_power(both).lines()[0]
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"rungs": (60, 30)}, {"rungs": ()}, {"keep": (0.5,)}, {"keep": (0, 1)}, {"in_flight": 0}]
-)
+@pytest.mark.parametrize("wrong", [{"rungs": (60, 30)}, {"rungs": ()}, {"keep": (0.5,)}, {"keep": (0, 1)}])
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="search: "):
         check_settings(SearchSection().model_copy(update=wrong))
