@@ -363,9 +363,11 @@ def read_item_answers(labels: LabelColumns) -> ItemAnswers:
     confirmed, refuted = np.bincount(yes, minlength=size), np.bincount(no, minlength=size)
     for place in np.flatnonzero(confirmed > 1):
         names = option[(item == place) & (kind == YES)].tolist()
-        raise EstimateError(f"exactly one option is true, but {sorted(names)} were all confirmed")
+        told = f"exactly one option is true, but experts confirmed the options {sorted(names)}"
+        raise EstimateError(f"item {labels.index.ids[place]!r}: {told}; correct the wrong answer")
     for place in np.flatnonzero((refuted == n_options) & (confirmed == 0)):
-        raise EstimateError(f"exactly one option is true, but all {n_options[place]} were refuted")
+        told = f"exactly one option is true, but experts refuted all {n_options[place]} options"
+        raise EstimateError(f"item {labels.index.ids[place]!r}: {told}; correct the wrong answer")
     truth = np.full(size, -1)
     left = np.flatnonzero((refuted == n_options - 1) & (confirmed == 0))
     total = np.bincount(no, weights=option[kind == NO], minlength=size)[left]

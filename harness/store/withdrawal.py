@@ -22,16 +22,7 @@ from oversight.harness.store.audit.design_rows import REPLIES, BatchDigest, Desi
 from oversight.harness.store.calls.call_repository import book
 from oversight.harness.store.database import Repository
 from oversight.harness.store.full_text.full_text_index import clear_words
-from oversight.harness.store.tables.audit_tables import (
-    AbsenceRow,
-    AnswerLinkRow,
-    AuditEventRow,
-    HandoverRow,
-    LabelQuarantineRow,
-    LabelQueueRow,
-    LabelRevisionRow,
-    LabelTaskRow,
-)
+from oversight.harness.store.tables.audit_tables import AbsenceRow, AnswerLinkRow, AuditEventRow, HandoverRow
 from oversight.harness.store.tables.content_tables import (
     AssignmentRow,
     ControlQuestionRow,
@@ -41,6 +32,12 @@ from oversight.harness.store.tables.content_tables import (
     UnitDrawRow,
 )
 from oversight.harness.store.tables.insertion import count_rows, execute_many
+from oversight.harness.store.tables.labelling_tables import (
+    LabelQuarantineRow,
+    LabelQueueRow,
+    LabelRevisionRow,
+    LabelTaskRow,
+)
 from oversight.harness.store.tables.run_tables import (
     CandidateAnswerRow,
     LedgerRow,

@@ -15,7 +15,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from oversight.harness import BadInput, check_mapping, derive_seed, name_protocol
+from oversight.harness import BadInput, EstimateError, check_mapping, derive_seed, name_protocol
 from oversight.harness.config import Study
 from oversight.harness.estimate import (
     RESOLUTION_ASSUMPTIONS,
@@ -116,7 +116,10 @@ class Sequential:
         questions = []
         for row, item in enumerate(items):
             options = p[row, : len(item.options)]
-            option = next_option(predicted[row].tolist(), options, known[item.id], silent[item.id])
+            try:
+                option = next_option(predicted[row].tolist(), options, known[item.id], silent[item.id])
+            except EstimateError as error:
+                raise EstimateError(f"item {item.id!r}: {error}; correct the wrong answer") from None
             if option is not None:
                 rng = np.random.default_rng(derive_seed(self.seed, item.id, str(option)))
                 expert = free.draw(item, option, rng.integers)

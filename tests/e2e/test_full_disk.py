@@ -54,3 +54,14 @@ def test_export_leaves_no_half_file(name: str, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert f"oversight: {name}: cannot be written: File too large" in done.stderr
     assert not list(tmp_path.glob("made.*"))
+
+
+def test_copy_leaves_no_file_that_looks_like_a_backup(tmp_path: Path) -> None:
+    with fake_openai(lambda prompt, n: Reply("red " * 60)) as server:
+        lay_out(tmp_path, 300, server.url)
+        subprocess.run(command("run"), cwd=tmp_path, stderr=subprocess.DEVNULL, check=True)
+    done = run(tmp_path, 100_000, "store", "copy", "backup.db")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.glob("backup.db*"))
+    assert run(tmp_path, 10_000_000, "store", "copy", "backup.db").returncode == 0

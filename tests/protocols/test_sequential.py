@@ -94,7 +94,7 @@ def test_contradictions_and_strangers_are_refused() -> None:
         protocol.next_questions(items, [Answer(stranger, "lung", Verdict.YES, "test")])
     one, two = (Question(f"q{k}", "i0", k, CLASSES[k], 4, "partitioned", 0.25, 0) for k in (0, 1))
     both = [Answer(q, q.expert, Verdict.YES, "test") for q in (one, two)]
-    with pytest.raises(EstimateError, match="exactly one option is true"):
+    with pytest.raises(EstimateError, match="item 'i0': exactly one option is true"):
         protocol.next_questions(items, both)
     flip = [Answer(one, "heart", Verdict.YES, "test"), Answer(one, "heart", Verdict.NO, "test")]
     with pytest.raises(BadInput, match="both confirmed and refuted"):

@@ -128,8 +128,14 @@ def _copy(args: argparse.Namespace) -> None:
     if args.action == "move":
         _move(args, study)
         return
-    with Store(study.store_url) as source, Store(url, write_marked=True) as target:
-        copied = copy_store(source, target)
+    is_new = "://" not in args.to and not Path(args.to).exists()
+    try:
+        with Store(study.store_url) as source, Store(url, write_marked=True) as target:
+            copied = copy_store(source, target)
+    except BaseException:
+        for ending in ("", "-wal", "-shm") if is_new else ():
+            Path(f"{args.to}{ending}").unlink(missing_ok=True)
+        raise
     rows = sum(copied.values())
     text = f"{counted(rows, 'row')} of {counted(len(copied), 'table')} copied to {args.to} and compared"
     then = (

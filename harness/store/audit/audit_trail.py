@@ -21,9 +21,10 @@ from oversight.harness.output import make_storable
 from oversight.harness.store.database import BULK, Repository, split_into_batches
 from oversight.harness.store.schema import begin_snapshot, lock_exclusive
 from oversight.harness.store.serialization import read_json
-from oversight.harness.store.tables.audit_tables import AuditEventRow, LabelTaskRow
+from oversight.harness.store.tables.audit_tables import AuditEventRow
 from oversight.harness.store.tables.content_tables import AssignmentRow, ControlQuestionRow, QuestionRow
 from oversight.harness.store.tables.insertion import execute_many, row_of, select_values
+from oversight.harness.store.tables.labelling_tables import LabelTaskRow
 
 _EVENT = AuditEventRow.__table__
 START = "0" * 64

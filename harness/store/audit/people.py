@@ -12,8 +12,9 @@ import sqlalchemy as sa
 from oversight.harness.errors import StoreError
 from oversight.harness.store.audit.audit_trail import AuditEvent, append_events
 from oversight.harness.store.database import Repository
-from oversight.harness.store.tables.audit_tables import AbsenceRow, AnswerLinkRow, HandoverRow, LabelTaskRow
+from oversight.harness.store.tables.audit_tables import AbsenceRow, AnswerLinkRow, HandoverRow
 from oversight.harness.store.tables.insertion import execute_many, row_of, select_values, upsert
+from oversight.harness.store.tables.labelling_tables import LabelTaskRow
 
 _ABSENCE, _LINK = AbsenceRow.__table__, AnswerLinkRow.__table__
 _HANDOVER, _TASK = HandoverRow.__table__, LabelTaskRow.__table__
