@@ -235,8 +235,8 @@ def name_gated(models: Sequence[str], baseline: str | None, names: Sequence[str]
     Raises
     ------
     BadInput
-        If `names` is None but not exactly one model besides the baseline exists, or if `names` contains the
-        baseline.
+        If `names` is None and the number of models besides the baseline is not one, or if `names` contains
+        the baseline.
 
     Examples
     --------
