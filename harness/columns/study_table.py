@@ -322,7 +322,7 @@ class PredictionColumns:
 
     @property
     def is_complete(self) -> BoolArray:
-        """Whether the model was asked about each item, and no less often than about any other; shape (N,)."""
+        """Whether the model was asked about each item, and as often as about any other item; shape (N,)."""
         return self.is_there if self.has_fewer is None else self.is_there & ~self.has_fewer
 
     @cached_property
@@ -708,7 +708,7 @@ class LabelColumns:
 
     @cached_property
     def answers(self) -> IntArray:
-        """For every question in `drawn`, row of its last label or −1; empty if `drawn` is None."""
+        """Row of the last label of every question in `drawn`, −1 if it has none; empty if `drawn` is None."""
         if self.drawn is None:
             return np.zeros(0, np.int64)
         order = np.argsort(self.questions.key, kind="stable")
@@ -847,7 +847,7 @@ def keep_drawn(predictions: PredictionColumns, labels: LabelColumns) -> Predicti
 
 
 def keep_predicted(labels: LabelColumns, predictions: PredictionColumns) -> LabelColumns:
-    """Keep only labels of items that the model was asked about; an unfinished run lacks predictions."""
+    """Keep only labels of items that the model was asked about (not all, if its run is unfinished)."""
     kept = predictions.is_there[labels.item]
     return labels if kept.all() else labels.take(np.flatnonzero(kept))
 

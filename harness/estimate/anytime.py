@@ -341,7 +341,10 @@ def _outcomes(draw: DrawnAnswers, m: float) -> FloatArray:
 
 
 def _reach(K: int, m: float, v: float) -> tuple[float, float]:
-    """Return the largest v (m − g) and v (g − m) of an item with K options, weight v and any outcome g."""
+    """Return the maxima of v (m − g) and of v (g − m) over the possible outcomes g of an item with K options.
+
+    v is the weight of the item.
+    """
     if K == 1:
         return v * m, v * (1 - m)
     C, other = m * (K - 1) / (m * K + K - 2), (1 - m) / (K - 1)

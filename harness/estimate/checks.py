@@ -7,14 +7,14 @@ prediction must have been asked about as often as its propensities say.
 **Experts.** No expert should say yes much more rarely or more often than others, or make the same errors as a
 model. Experts judge different classes, and a model may be far better on one class than on another. So an
 expert fails only if the odds of a yes are more than `TOLERATED` times those of other experts on similar
-questions, beyond chance and beyond how often models predict the options. Experts of the same class are asked
-at random, so the tolerance for them is `TOLERATED_ALIKE`.
+questions, after allowing for chance and for how often models predict the options. Experts of the same class
+are asked at random, so the tolerance for them is `TOLERATED_ALIKE`.
 
 **Clusters.** Options are drawn independently for every item, so tests of the draw are valid for clustered
 items. Tests that depend on the truth are corrected (`deflate_for_clusters`).
 
-All tests of all models of a study are one family. If every assumption holds, no model is worse than guessing
-and experts' true odds are within these factors, a test fails in at most 5 % of studies (`split_levels`).
+All tests of all models of a study are one family (`split_levels`). Some test fails in at most 5 % of studies
+if every assumption holds, no model is worse than guessing, and experts' true odds are within the tolerances.
 No test can prove the assumptions; experts who err equally often in both directions pass all of them. Some
 checks are voiding: if such a check fails, the data contradict an assumption that the estimate needs, and its
 interval does not hold.
@@ -418,7 +418,7 @@ def _add(values: FloatArray) -> float:
 def _weights_alone(name: str, drawn: DrawnOptions, alpha: float) -> Check:
     """Test that the mean of 1/(K π) is 1, using only the propensities of the asked options.
 
-    The variance is the observed one.
+    The test uses the observed variance of the values 1/(K π).
     """
     uneven = np.abs(drawn.asked.propensity * drawn.asked.n_options - 1) >= _EQUAL
     pi = drawn.asked.propensity[uneven]
@@ -600,7 +600,7 @@ class ModelVotes:
 
 
 def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
-    """Test that yes answers are not rarer than for guessing models, nor more frequent than possible.
+    """Test that yes answers are as frequent as for guessing models or more, and within what is possible.
 
     Exactly one option of an item is true. So the probability of a yes is at most the largest propensity of
     the item's options, whatever the models predict. If questions are about predicted options, a yes has at
@@ -690,7 +690,7 @@ def _centre(values: FloatArray, k: IntArray) -> FloatArray:
 def _implied(votes: ModelVotes, rows: IntArray, v: FloatArray) -> float:
     """Return the expected value of Σ yes · v for independent models with the observed agreement.
 
-    It is 0 if models do not agree beyond chance, as for a single model. `v` is the number of models that
+    It is 0 if models do not agree beyond chance, and for a single model. `v` is the number of models that
     predict the option asked about, minus its mean.
     """
     if votes.kappa <= 0:
@@ -748,7 +748,7 @@ def seen_answers(
 
 
 def _support(drawn: DrawnOptions, others: Sequence[PredictionColumns]) -> FloatArray:
-    """Return the number of other models that predict ŷ, minus those that predict their most frequent option.
+    """Return how many other models predict ŷ, minus how many predict those models' most frequent option.
 
     ŷ is the prediction of the model to check; the result has shape (n,).
     """
@@ -914,7 +914,10 @@ _Pairs = Sequence[tuple[BoolArray, BoolArray]]
 
 
 def _base_ratio(cells: _Cells, own: BoolArray, rest: BoolArray) -> float:
-    """Return the odds that models predict one expert's options, divided by those for other experts'."""
+    """Return how often models predict one expert's options, compared with other experts' options.
+
+    The result is a ratio of odds.
+    """
     share = cells.odds / (1 + cells.odds)
     mine, others = (float(np.average(share[side], weights=cells.n[side])) for side in (own, rest))
     return mine / (1 - mine) / (others / (1 - others))
@@ -1041,8 +1044,8 @@ def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
 
     The two-sided p-value of Fisher's exact test is computed for questions about true options and for
     questions about false options, and corrected for clusters. The result is twice the smaller of these two
-    p-values. If experts err unequally, the correction by gold items is biased: by 7 points if they confirm a
-    quarter of the model's wrong options.
+    p-values. If experts err unequally, the correction by gold items is biased, for example by 7 points if
+    they confirm a quarter of the model's wrong options.
 
     Parameters
     ----------
@@ -1221,7 +1224,7 @@ class _Data:
         return find_drawn(self.predictions, self.labels)
 
     def check_abstention(self) -> Check:
-        """Check that a slightly wider interval covers all possible answers to unanswered questions.
+        """Check that a slightly wider interval covers the estimates that all possible missing answers give.
 
         Estimates assume that a missing answer is unrelated to the truth, which no data can test.
         """

@@ -23,8 +23,8 @@ limits (l_j, u_j), low = t − √(Σ_jk ρ_jk x_j x_k), where x_j is the distan
 high likewise (Zou 2007, Psychol. Methods 12). ρ is the correlation of the a_j t_j, computed from their
 influences, the contributions of each item. It is estimated from the sample, so it is moved in the direction
 that widens the interval. In a sum, a negative correlation counts as 0. In a difference of two models, the
-lower end of the correlation's interval is used, but at least the smaller of 0 and the observed correlation,
-and at most `_MOST`.
+lower end of the correlation's interval is used. It is limited to at most `_MOST`, and to at least the smaller
+of 0 and the observed correlation.
 
 The influences for the recall R, the F1 value F and the precision h of class c are
 
@@ -266,8 +266,8 @@ def cautious_correlation(first: FloatArray, second: FloatArray, cluster: IntArra
     """Return a lower confidence limit of the correlation of two estimates, from influences of shape (N,).
 
     The limit is that of Fisher's z with the effective number of items (Σ ψ²)²/Σ ψ⁴, which is small if a few
-    influences ψ are large. Results from the same answers are usually positively correlated, so the limit
-    is negative only if the observed correlation is negative; it is at most `_MOST`.
+    influences ψ are large. Results from the same answers are usually positively correlated, so the limit is
+    negative only if the observed correlation is negative. The limit is at most `_MOST`.
     """
     both = np.stack([first, second], axis=1)
     seen = float(correlate(both, cluster)[0, 1])
@@ -449,10 +449,9 @@ class ClassEvidence:
     def expect_yes(self, option: int, share: float) -> float:
         """Return the expected number of yes answers about a class with the given share of the items.
 
-        The number depends on how many answers there are, not on how many are yes: if results with few yes
-        answers were withheld, the results shown would be overestimates on average. If questions followed
-        predictions, only questions about items predicted to be of the class count, and each of these counts
-        as one yes.
+        The number does not depend on how many answers are yes. If results were withheld for having few yes
+        answers, the results shown would be overestimates on average. If questions followed predictions, only
+        questions about items predicted to be of the class count, and each of these counts as one yes.
         """
         asked = (self.labels.option == option) & (self.labels.kind >= 0)
         items = self.population if self.labels.is_uniform else self.predicted(option)
@@ -957,7 +956,7 @@ class ClassResults:
     def reading(self, metric: str, option: int) -> tuple[Part, FloatArray | None, str]:
         """Return a result, all items' influences on it (None if unknown), and why its interval may not hold.
 
-        The last value is empty if nothing is wrong with the interval.
+        The reason is empty if nothing is wrong with the interval.
         """
         made = self.estimate(metric, option)
         whole = range(len(self.classes)) if option < 0 else (option,)
@@ -1283,7 +1282,7 @@ def compare_classes(
 def _subtract(
     first: ClassResults, second: ClassResults, metric: str, option: int, unfinished: str
 ) -> tuple[Part, str]:
-    """Return the difference of a result between two models, and the reason if its interval may not hold.
+    """Return the difference of a result between two models, and a reason to doubt its interval (or "").
 
     Raises
     ------

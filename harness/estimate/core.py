@@ -160,8 +160,8 @@ def check_rows(name: str, values: Any, good: BoolArray, rule: str) -> None:
 def check_options(K: float) -> None:
     """Refuse fewer than two options, because with one option every prediction is right.
 
-    K = 2 is allowed, although the paper requires K ≥ 3: rejecting one option then confirms the other, and the
-    complementary estimate is the share q̂.
+    K = 2 is allowed, although the paper requires K ≥ 3: a "no" to one of two options shows that the other is
+    true.
 
     Raises
     ------
@@ -380,7 +380,7 @@ def check_clusters(cluster: IntArray) -> None:
 
 @dataclass(frozen=True, slots=True)
 class BinomialSample:
-    """S successes in n trials, each with probability (A + K − 2)/(K − 1).
+    """S successes in n trials; each succeeds with probability (A + K − 2)/(K − 1) for a model of accuracy A.
 
     Attributes
     ----------
@@ -665,7 +665,10 @@ def chi2_tail(statistic: float, df: int) -> float:
 
 
 def z_of_sum(observed: float, expected: float, variance: float) -> float:
-    """Return (observed − expected)/√variance. For variance 0, return 0 if both are equal, else ±inf."""
+    """Return (observed − expected)/√variance.
+
+    For variance 0, return 0 if `observed` equals `expected`, else ±inf.
+    """
     if variance > 0:
         return (observed - expected) / math.sqrt(variance)
     return 0.0 if observed == expected else math.copysign(math.inf, observed - expected)
@@ -770,7 +773,7 @@ _LARGEST = 1e5
 
 
 def range_tail(q: float, models: int, df: float = math.inf) -> float:
-    """Return P(range ≥ q) for M ≥ 2 independent normals, studentised with `df` degrees of freedom.
+    """Return P(range ≥ q) for `models` ≥ 2 independent normals, studentised with `df` degrees of freedom.
 
     With `df` = ∞ the scale is known to be 1.
 

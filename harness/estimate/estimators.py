@@ -153,8 +153,9 @@ def plugin_weight(K: float, S_o: int, n_o: int, S_c: int, n_c: int, *, published
         Number of options, and counts of two disjoint samples, as in `ordinary_accuracy` and
         `complementary_accuracy`.
     published
-        Whether variances have the denominator n − 1, as in the paper's tables, or n, as in Eq. 7. For EDINET
-        with K = 16 and 31 ordinary labels, the paper prints 17.95; the denominator n would give 17.98.
+        If true, variances have the denominator n − 1, as in the paper's tables. If false, they have n, as in
+        Eq. 7. For EDINET with K = 16 and 31 ordinary labels, the paper prints 17.95; the denominator n would
+        give 17.98.
 
     Raises
     ------
@@ -303,8 +304,9 @@ def inside(A: float, N: int) -> float:
 def published_se(K: float, A: float, n_o: int, S_c: int, n_c: int) -> float:
     """Return the paper's standard error of A_ML, to reproduce its tables; 0 if a term is infinite.
 
-    It is [n_o/(A(1 − A)) + n_c/((K − 1)² q̂(1 − q̂))]^(−1/2): A_ML is used in the ordinary term only, the
-    observed q̂ in the complementary one. The paper's digits show that the factors are n and not n − 1.
+    It is [n_o/(A(1 − A)) + n_c/((K − 1)² q̂(1 − q̂))]^(−1/2). The ordinary term uses A_ML, and the
+    complementary term the observed share q̂ = S_c/n_c. The paper's digits show that the factors are n and not
+    n − 1.
 
     """
     q_hat = S_c / n_c if n_c else 0.5
@@ -416,7 +418,7 @@ def _weighted(
 
 
 def _mixture(samples: tuple[BinomialSample, ...], weights: tuple[float, ...], *, published: bool) -> Point:
-    """Return Σ w_j A_j, where A_j is the estimate of Eq. 2; K = 2 gives the share of right answers."""
+    """Return Σ w_j A_j, where A_j is the estimate of Eq. 2; for K = 2 it is the share of right answers."""
     estimates = [complementary_accuracy(s.K, s.S, s.n) for s in samples]
     A = math.fsum(w * a for w, a in zip(weights, estimates, strict=True))
     notes: tuple[Note, ...] = () if 0 <= A <= 1 else (Note(NoteKind.OUT_OF_RANGE),)

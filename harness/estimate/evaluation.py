@@ -120,7 +120,10 @@ def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[Draw
 
 
 def see_known_items(labels: LabelColumns, items: IntArray, right: IntArray) -> list[DrawnAnswers]:
-    """Collect `items` by draw, as if their predictions had been asked about; `right` is 1 for a right one."""
+    """Collect `items` by draw as if their predictions had been asked about.
+
+    `right` is 1 for an item with a right prediction.
+    """
     every = np.ones(len(items), np.bool_)
     return _part_draws(every.astype(np.int64), every, every, right == 1, items, labels)
 
@@ -597,8 +600,8 @@ def complete(
     checks
         Whether to run the checks of the assumptions.
     tilted
-        Whether the estimate was corrected for unequal answering rates of the options, if its design allows
-        the correction.
+        Whether the estimate's method corrects for unequal answering rates of the options. Only some designs
+        allow this correction.
     """
     counts = count_labels(predictions, labels)
     corrected = estimate.estimator in CORRECTED

@@ -24,8 +24,9 @@ of 1/K. This requires one question per item and one number of options; other des
 intervals may not hold.
 
 **Missing answers** (`bound_missing`). Estimates assume that a missing answer is unrelated to the truth, which
-no data can test. So the estimate is made twice more: with all missing answers in favour of the model, and
-with all of them against it (`_fill`). The estimate from complete answers lies between these two.
+no data can test. So two extreme estimates are made as well: one with all missing answers in favour of the
+model, and one with all of them against it (`_fill`). The estimate from complete answers lies between these
+two.
 """
 
 from __future__ import annotations
@@ -225,8 +226,8 @@ class UnequalAnswers:
     rates
         Shape (K,): answering rate of every option; None if the propensities cannot be corrected.
     refusal_rates
-        Shape (K,): answering rate of every option if all answers are "no" (for example, because items were
-        selected by a "no"), otherwise None. If given, `rates` is None.
+        Shape (K,): answering rate of every option. Given only if all answers are "no", for example because
+        items were selected by a "no"; `rates` is then None.
     """
 
     least: float
@@ -262,8 +263,8 @@ def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | Non
     Parameters
     ----------
     labels
-        All labels, or a part with the same share of every expert's answers. If `LabelColumns.rates` is
-        given, these rates are used instead of the answering rates among the labels.
+        All labels, or a part that contains the same share of the answers of every expert. If
+        `LabelColumns.rates` is given, these rates are used instead of the answering rates among the labels.
     items
         Shape (N,): whether an item has a prediction.
 
@@ -364,7 +365,7 @@ def _is_simple(asked: QuestionColumns) -> bool:
 
 
 def _number_options(asked: QuestionColumns) -> IntArray:
-    """Assign numbers to options of questions, shape (R,); options of different K get different numbers."""
+    """Number the options asked about, shape (R,); questions with different K get different numbers."""
     key = asked.n_options * (int(asked.n_options.max()) + 1) + asked.option
     number: IntArray = np.unique(key, return_inverse=True)[1].astype(np.int64)
     return number

@@ -19,7 +19,8 @@ experts who answer independently. The probability that y of them say yes and m s
 
 τ is A for a model's prediction, (1 − A)/(K − 1) for another option, and 1 or 0 for a true or false option of
 a gold item. Questions with and without a second expert together identify A, s and t (Hui & Walter 1980,
-Biometrics 36, with a known relation of the two prevalences); otherwise ranges of s and t bound A.
+Biometrics 36, with a known relation of the two prevalences). Without second experts, ranges of s and t bound
+A.
 """
 
 from __future__ import annotations
@@ -675,9 +676,10 @@ def _ratio(weight: FloatArray, successes: FloatArray, failures: FloatArray, kept
 
 
 def _check_exchangeable(data: RoutedSample, second: IntArray) -> None:
-    """Raise an error if, where first and second experts disagree, one side says yes more often.
+    """Raise an error if first experts say yes more often than second experts, or the reverse.
 
-    The difference must be significant in a sign test at level `_DOUBT`.
+    The difference must be significant in a sign test on the questions about which they disagree, at level
+    `_DOUBT`.
     """
     first = data.answer > 0.5
     more, fewer = int((first & (second == 0)).sum()), int((~first & (second == 1)).sum())
@@ -711,7 +713,10 @@ def _check_fit(cells: _Cells, s: float, t: float, A: float) -> None:
 
 
 def _chance(size: int, yes: int, s: float, t: float, tau: float) -> float:
-    """Return the probability that `yes` of `size` experts say yes, if P(option is true) is `tau`."""
+    """Return the probability that `yes` of `size` experts say yes.
+
+    `s` and `t` are their sensitivity and specificity, and `tau` is the probability that the option is true.
+    """
     true = s**yes * (1 - s) ** (size - yes)
     false = (1 - t) ** yes * t ** (size - yes)
     return comb(size, yes) * (tau * true + (1 - tau) * false)

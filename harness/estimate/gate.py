@@ -181,8 +181,9 @@ class WorstRates:
     sensitivity, specificity
         Ranges that contain the true rates.
     side
-        1 for bets that the value is above the bar, which use the smallest gain of every item that rates in
-        the ranges and answers to open questions allow; −1 for bets that it is below, which use the largest.
+        1 for bets that the value is above the bar, −1 for bets that it is below. Over all rates in the ranges
+        and all answers to open questions, a bet with side 1 uses every item's smallest gain, and a bet with
+        side −1 the largest.
     likely
         Pair (s, t) at which `Gains.value` is computed.
     """
@@ -344,7 +345,7 @@ def resolved_ends(
 def worst_p_values(
     low: IntArray, high: IntArray, cluster: IntArray | None, bar: float, floor: int
 ) -> tuple[float, float]:
-    """Return the p-values of the hypotheses that the mean value is below the bar, and that it is above.
+    """Return two p-values: of "the mean value is below the bar", and of "the mean value is above the bar".
 
     Parameters
     ----------
@@ -438,10 +439,9 @@ class GateVerdict(Displayable):
         ``"pass"``: the quantity is at least the bar. ``"fail"``: it is below the bar. ``"undecided"``: the
         answers do not decide, or cannot be trusted; see `why`.
     value
-        Mean outcome of the bets; NaN without answers. It is unbiased, but its weights depend on the bar, so
-        it differs slightly between bars and from `oversight.accuracy`, whose estimate should be
-        reported. For sequential protocols it is the mean over resolved items; at a planned interim analysis
-        it is the estimate.
+        Mean outcome of the bets; NaN without answers. It is unbiased, but depends slightly on the bar, so
+        report the estimate of `oversight.accuracy` instead. For sequential protocols, `value` is the mean
+        over resolved items. At a planned interim analysis, it is the estimate.
     bar
         Value to reach.
     level
@@ -737,9 +737,9 @@ def _bet(
     level: float,
     errors: ErrorRanges | None,
 ) -> tuple[Gains, Gains, float]:
-    """Return the gains of bets that the value is above the bar, and of bets that it is below the bar.
+    """Return the gains of bets on a value above the bar, and the gains of bets on a value below the bar.
 
-    The third value is the part of the error probability that is used for the ranges of error rates.
+    The third result is the part of the error probability that is spent on the ranges of experts' error rates.
     """
     if errors is None:
         above = _gains(models, labels, bar, NO_ERRORS)

@@ -288,7 +288,7 @@ class DrawnStrata:
     number
         Shape (n,): stratum number of each item, from 0.
     share
-        Number of these items divided by the number of all drawn items, in [0, 1].
+        Number of the n items, divided by the number of all drawn items; in [0, 1].
     """
 
     number: IntArray
@@ -348,12 +348,12 @@ def weighted_score(
     Parameters
     ----------
     groups
-        Pairs of a group's share and its samples, each with n ≥ 1; the shares sum to 1.
+        One pair per group: its share and its samples. Every sample has n ≥ 1; the shares sum to 1.
 
     Raises
     ------
     EstimateError
-        If the labels contradict every A in [0, 1].
+        If the labels contradict every accuracy in [0, 1].
     """
     share = np.array([w for w, samples in groups for _ in samples])
     group = np.array([h for h, (_, samples) in enumerate(groups) for _ in samples])
@@ -371,7 +371,7 @@ def weighted_score(
         return mean - A, math.sqrt(max(model, seen))
 
     def search(inside: float, end: float, side: int) -> float:
-        """Return the last accepted A on the way from `inside` to `end`; for `side` 0, solve M(A) = A."""
+        """Return the last A from `inside` to `end` that the test accepts. If `side` is 0, solve M(A) = A."""
 
         def holds(A: float) -> bool:
             gap, se = look(A)
@@ -531,9 +531,9 @@ class _Lattice:
     def bound(self, edges: FloatArray, *, left: bool) -> FloatArray:
         """Return an upper bound of p(A) on every cell between neighbouring edges.
 
-        With `left` the cells lie left of the estimate, where the observed outcome is high: the upper set
-        contains the outcomes at least as high as the observed one, and the lower set is its mirror image.
-        Right of the estimate, "high" and "low" are exchanged.
+        With `left`, the cells lie left of the estimate, where the observed outcome is high. The upper set
+        then contains the outcomes at least as high as the observed one, and the lower set is its mirror
+        image. Right of the estimate, "high" and "low" are exchanged.
         """
         A1, A2 = edges[:-1, None], edges[1:, None]
         near = np.zeros((A1.size, self.size))

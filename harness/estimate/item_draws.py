@@ -192,7 +192,7 @@ def chances_by_deviation(deviation: FloatArray, number: int, *, most: float = 1.
     number
         Number of items to draw, at most N.
     most
-        Largest probability, at least number/N. If it is the result of
+        Upper limit of the probabilities, at least number/N. If it is the result of
         `oversight.harness.columns.share_of_draw`, no item gets a weight below 1.
 
     Examples

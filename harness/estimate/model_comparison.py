@@ -252,7 +252,7 @@ class ModelComparison(Displayable):
         return "\n".join(map(str, self.pairs)) if self.ranking is None else f"{mark}{self.ranking}"
 
     def doubted(self, why: str) -> ModelComparison:
-        """Return a copy in which every pair without a reason to doubt its interval gets the reason `why`."""
+        """Return a copy in which each pair without a reason for doubt gets the reason `why`."""
         return self.with_pairs([replace(pair, why=pair.why or why) for pair in self.pairs])
 
     def with_pairs(self, pairs: Sequence[Comparison]) -> ModelComparison:
@@ -503,7 +503,7 @@ def explain_hidden(
 def _doubted(
     found: ModelComparison, notes: tuple[Note, ...], doubt: Callable[[Comparison], str]
 ) -> ModelComparison:
-    """Add `notes` to every pair, and the reason why its interval may not hold, which `doubt` returns."""
+    """Add `notes` to every pair, and the reason that `doubt` returns for doubting the pair's interval."""
     pairs = []
     for pair in found.pairs:
         why = "; ".join(filter(None, [pair.why, doubt(pair)]))

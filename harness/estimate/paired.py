@@ -31,9 +31,9 @@ uncorrected difference is J D for all s and t. Therefore
 * if one question per item was equally likely to be about either prediction, and items are independent with
   one K, the interval of `difference_interval` is valid for J D, and so is its p-value for "no difference". A
   yes about the first prediction counts as a no about the second. D is the ratio of J D to J: the interval
-  contains every d for which the interval of J D − d J contains 0 (Fieller 1954, JRSS B 16, with the squared
-  distances of both parts' limits added). If ranges of s and t are known instead, the interval is the union
-  over these ranges
+  contains every d for which the interval of J D − d J contains 0 (Fieller 1954, JRSS B 16; the squared
+  distances of the limits of J D and of J are added). If ranges of s and t are known instead, the interval is
+  the union over these ranges
 * otherwise (other draws, unreadable predictions, clusters), every answer is corrected by gold
   (`corrected_mean`)
 
@@ -551,8 +551,8 @@ def mcnemar(
 
     Let n_10 be the number of items on which only the first model is right, and n_01 the number on which only
     the second is right. Then D̂ = (n_10 − n_01)/N, and, given n_10 + n_01, n_10 is Binomial(n_10 + n_01, ½)
-    if there is no difference (McNemar 1947, Psychometrika 12). Both models count as equally right on an item
-    on which they predict the same option, whether it was asked about or not.
+    if there is no difference (McNemar 1947, Psychometrika 12). If both models predict the same option for an
+    item, they count as equally right, even if nobody was asked about the item.
 
     Items with unknown correctness are reported in a note and left out of D̂. Which items stay unknown depends
     on the truth (see `oversight.harness.estimate.routed_means.resolved_accuracy`), so interval and p-value
@@ -709,7 +709,7 @@ def _by_ratio(
 ) -> FoundDifference:
     """Estimate the difference D of the accuracies as the ratio of J D to J.
 
-    Its interval combines an interval of J D and one of J = sensitivity + specificity − 1.
+    The interval of D combines an interval of J D with an interval of J = sensitivity + specificity − 1.
     """
     value, raw, p_value = difference_interval(first, second, data, level)
     J, least, most = youden_interval(gold, level)

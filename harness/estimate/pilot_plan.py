@@ -16,12 +16,12 @@ is a number, where π are the planned propensities, and g is computed at the til
 of Σ_k f_k 1{y = k}, which a pilot estimates like an accuracy, by equation (G) of
 `oversight.harness.estimate.routed_means`, for any draw of the pilot's options.
 
-The variance is that of the estimate itself: the variance of the score interval's outcomes (`plan_outcomes`),
-by the model or as observed, whichever is larger, with the working distribution of votes or judges learned
-from the pilot. A proportional draw within strata subtracts the variance between strata: the squared
-covariance of being right and the stratum's mean guess, divided by the variance of this guess (a lower bound,
-corrected for bias). If a judge's probabilities cover the whole pool, the variance depends mainly on the
-deviations of drawn items from their expected values (see `ItemVariance`).
+The planned variance is that of the score interval's outcomes (`plan_outcomes`): the larger of the variance
+under the working model and the observed one. The working distribution of votes or judges is learned from the
+pilot. A proportional draw within strata subtracts the variance between strata: the squared covariance of
+being right and the stratum's mean guess, divided by the variance of this guess (a lower bound, corrected for
+bias). If a judge's probabilities cover the whole pool, the variance depends mainly on the deviations of drawn
+items from their expected values (see `ItemVariance`).
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class PilotStudy:
     labels
         Labels of the pilot.
     voters
-        Predictions by name of all models whose votes serve as side information.
+        Model name → predictions, for all models whose votes serve as side information.
     asked_for
         Names of the models whose predictions determine the questions of the planned study.
     protocol
@@ -262,8 +262,8 @@ class PilotStudy:
     def add_strata(self, pilot: PilotAnswers, name: str, items: IntArray, drawn: int) -> PilotAnswers:
         """Return the pilot's answers with `guess`: the probability that the model is right, by item.
 
-        It is estimated from the models' votes and averaged over the strata of a draw of `drawn` items. Strata
-        are cached.
+        This probability is estimated from the models' votes and averaged over the strata of a draw of `drawn`
+        items. Strata are cached.
 
         Raises
         ------
@@ -294,10 +294,11 @@ class PilotStudy:
 
 
 def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
-    """Keep the predictions on the pilot's items: drawn from a pool, or asked about if there is no pool.
+    """Keep only the predictions on items of the pilot.
 
-    Without a pool, items with an unreadable prediction may have got no questions. Then a share of them is
-    kept: the same share as was asked about among the items with a readable prediction.
+    If there is a pool, these are the items drawn from it. Without a pool, they are the items asked about.
+    Items with an unreadable prediction may then have got no questions; the share of them that is kept equals
+    the share of the readable predictions that were asked about.
     """
     if labels.pool is not None:
         return keep_drawn(predictions, labels)
@@ -608,7 +609,7 @@ _LARGEST = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """The goal of a plan: the number of questions for a half-width, or the reverse.
+    """The goal of a plan: find the questions needed for a half-width, or the half-width of some questions.
 
     Attributes
     ----------
@@ -665,7 +666,7 @@ def half_of(variance: ItemVariance, items: float, mean: float, level: float) -> 
 def find_ratios(
     pilot: PilotAnswers, found: Mapping[str, float], aim: Aim, mean: float, pool: int | None
 ) -> dict[str, Ratio]:
-    """Return, for each kind of side information, the planned number divided by that without it.
+    """Return, by kind of side information, the planned number divided by the number without side information.
 
     Each ratio has a jackknife interval: each of ten groups of items is left out in turn, and everything is
     learned from the other nine. If there are more than 5,000 items, a random sample of them is used. A kind
@@ -758,7 +759,7 @@ class PlanText:
     cost: float
 
     def count_items(self, sought: float) -> float:
-        """Return the number of answered items that a plan needs; `sought` is from `Aim.find_size`."""
+        """Return the number of answered items that a plan needs; `sought` is the value from `Aim.find_size`."""
         questions = sought if self.aim.half_width is not None else float(self.aim.questions or 1)
         return questions * self.aim.answered / self.cost
 
@@ -829,7 +830,7 @@ class PlanText:
         return text + (f"; but there are only {self.size:,} items" if over else "")
 
     def use(self, uses: str) -> str:
-        """Return side information in words, for the sentence of a row."""
+        """Return a phrase that names the kinds of side information in `uses`, to insert in a sentence."""
         judges = ", ".join(self.study.judges)
         words = {
             VOTES: f"with these {len(self.study.voters)} models' votes",
@@ -1070,7 +1071,7 @@ def plan_from_pilot(
         Shape (N,): number of options of every item, if `models` are PredictionColumns; None if all items have
         the same number.
     voters
-        Predictions by name of the models whose votes serve as side information; None for `models`.
+        Model name → predictions, for the models whose votes serve as side information; None for `models`.
 
     Raises
     ------

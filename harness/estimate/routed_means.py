@@ -148,7 +148,7 @@ def weigh_votes(predicted: ArrayLike, data: RoutedSample) -> FloatArray:
 
 
 def informed(predicted: ArrayLike, data: RoutedSample) -> RoutedSample:
-    """Replace a uniform posterior in the data by a cross-fitted one; return other data unchanged."""
+    """Replace a uniform posterior in the data by a cross-fitted one; keep any other posterior."""
     if not np.array_equal(data.posterior, flat_posterior(data.n_options, data.propensities.shape[1])):
         return data
     return replace(data, posterior=crossfitted_posterior(predicted, data))

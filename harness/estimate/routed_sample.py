@@ -414,7 +414,7 @@ def routed_pool(
     Items with an abstention are left out. Items that the design asks nothing about are kept with propensities
     0; estimates accept them only if they need no question (an unreadable prediction, or two models that
     agree). While answers are missing, only a part of the items without a question is kept, chosen by a hash
-    of their ids. Its share is the share of answered items among the items with a question.
+    of their ids. The share that is kept equals the share of answered items among the items with a question.
 
     Parameters
     ----------
@@ -485,7 +485,7 @@ def routed_pool(
 def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:
     """Select a part of the items without a question.
 
-    Its share is the share of answered items among the items with a question.
+    The share that is kept equals the share of answered items among the items with a question.
     """
     passed = np.flatnonzero(everywhere & ~labels.asked_items)
     if not passed.size:

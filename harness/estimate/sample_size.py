@@ -488,7 +488,7 @@ def _half_width(protocol: str, study: SimulatedPopulation, rng: np.random.Genera
 
 
 def share_widths(n: int, accuracy: float, level: float, share: float) -> tuple[float, float]:
-    """Return the mean half-width of a binomial share's exact interval, and its quantile at `share`.
+    """Return the mean and the quantile at `share` of the half-width of a binomial share's exact interval.
 
     Mean and quantile refer to studies of n items with an expected accuracy of `accuracy`.
     """
@@ -720,7 +720,11 @@ class RehearsedProtocol:
 
 
 def _stand_in_pair(K: int, accuracy: float, difference: float) -> SimulatedPopulation:
-    """Simulate two models, the better one first: one has the given accuracy, the other is nearer to ½."""
+    """Simulate two models, the better one first.
+
+    The accuracy of one model is `accuracy`. That of the other model differs from it by `difference`, in the
+    direction of ½.
+    """
     better = accuracy if accuracy >= 0.5 else accuracy + difference
     return stand_in(K, (round(better, 5), round(better - difference, 5)))
 
@@ -872,8 +876,8 @@ class ClusterDesign:
     def count_questions(self, independent: float, how: str) -> int:
         """Return how many clustered questions give the half-width of `independent` unclustered questions.
 
-        The result is at least the number of questions in `FEWEST_EFFECTIVE` clusters, which an interval
-        needs.
+        An interval needs at least `FEWEST_EFFECTIVE` clusters, so the result is at least their number of
+        questions.
         """
         least = max(independent * self.effect, FEWEST_EFFECTIVE * self.size * (self.size > 1))
         most = least * self.widen(least, how) ** 2
@@ -981,7 +985,8 @@ def plan(
 def _compare_prices(plans: Sequence[SamplePlan], reference: str, *, by_width: bool) -> tuple[SamplePlan, ...]:
     """Set every plan's `saving`, relative to the plan of protocol `reference`.
 
-    It is the ratio of the reference's questions to the plan's, or of the squared half-widths if `by_width`.
+    The saving is the reference's number of questions divided by the plan's. If `by_width`, it is the ratio of
+    their squared half-widths instead.
     """
     (base,) = (plan for plan in plans if plan.protocol == reference)
     return tuple(

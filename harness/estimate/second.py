@@ -17,9 +17,9 @@ With V₀ = Var g₀, v = Var c_y, and
     r = E Var(c_y | first answer),   T = E Σ_j (c_j − C')² p'_j (1 − p'_j)/(ρ q_j)  (0 after a yes),
     Var g = (1 − λ)² V₀ + λ² (v − r + T) + 2 λ (1 − λ) v,   λ = (V₀ − v)/(V₀ − v + T − r).
 
-λ must not depend on which items were drawn. So the T in λ is r/`TwoPhase.reach`: the divisor is the share of
-items with a no that were drawn, times the probability that they were asked about the prediction. The interval
-inverts a test as in `oversight.harness.estimate.tilting`: p are the exponential tilts of a working
+λ must not depend on which items were drawn. So the T in λ is r/`TwoPhase.reach`. `reach` is the share of the
+items with a no that were drawn, times the probability that a drawn item was asked about the prediction. The
+interval inverts a test as in `oversight.harness.estimate.tilting`: p are the exponential tilts of a working
 distribution. The variance is the larger of the observed one and the model's, which uses the larger of the T
 above and its unbiased estimate from the drawn items. Two-phase sampling: Neyman 1938, JASA 33; Särndal,
 Swensson & Wretman 1992, ch. 9.
@@ -237,9 +237,10 @@ class SecondQuestions(SideInformation):
     def estimate(self, model: str, setting: Setting) -> Estimate:
         """Estimate one model's accuracy from first and second answers; unreadable predictions count as wrong.
 
-        Second questions with an abstention count as not asked, and so do open second questions if they are
-        few. Probabilities are then multiplied by the answered share. As for first questions, missing answers
-        are assumed to be unrelated to the truth.
+        Second questions that the expert answered with an abstention count as not asked. Open second questions
+        also count as not asked if they are few. The probabilities of second questions are then multiplied by
+        the share that was answered. As for first questions, missing answers are assumed to be unrelated to
+        the truth.
 
         Raises
         ------
@@ -354,8 +355,8 @@ def _read_second(
 def _find_reach(c: FloatArray, chance: FloatArray, shares: FloatArray, yes: FloatArray) -> float:
     """Compute `TwoPhase.reach`.
 
-    The probability of a question about the prediction is a harmonic mean over items on which such a question
-    could be drawn.
+    The probability that a second question is about the prediction differs between items. Its harmonic mean
+    over the items where it is positive is used.
     """
     drawn, own = chance > 0, (c * shares).sum(axis=1)
     asked = own[drawn & (own > 0)]

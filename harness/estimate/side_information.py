@@ -174,7 +174,7 @@ class SideInformation(ABC):
 def add_side_information(
     found: Mapping[str, Estimates], kinds: Sequence[SideInformation], setting: Setting
 ) -> dict[str, Estimates]:
-    """Add one estimate per kind of side information to each model's estimates, or why it is missing.
+    """Add to each model's estimates one estimate per kind of side information, or why it is missing.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def add_side_information(
 
 
 def _tell_worth(kind: SideInformation, plain: Estimate | None, narrow: Estimate) -> Estimate:
-    """Add a note on the number of answers that would give this interval width without side information."""
+    """Add to `narrow` a note on how many answers would give the same width without side information."""
     if plain is None or kind.worth is None or plain.high == plain.low or narrow.high == narrow.low:
         return narrow
     answers = plain.n.ordinary + plain.n.complementary
@@ -229,7 +229,7 @@ class Votes(SideInformation):
     Parameters
     ----------
     models
-        Predictions by name of all models that answered items of the study.
+        Model name → predictions, for all models that answered items of the study.
 
     Examples
     --------
@@ -720,8 +720,8 @@ class Judges(SideInformation):
         Raises
         ------
         NotIdentified
-            If every readable prediction was asked about with certainty and items were not drawn from a pool,
-            or items have several questions.
+            If items have several questions; or if there is no pool and every readable prediction was asked
+            about with certainty.
         EstimateError
             As `Evidence.of` and `estimate_working`.
         """

@@ -457,10 +457,10 @@ def merge_tallies(used: Sequence[Tally], pool: Mapping[str, int] | None) -> list
 
 
 def is_proportional(labelled: Mapping[str, int], pool: Mapping[str, int]) -> bool:
-    """Return whether the labelled shares of strata are compatible with a random draw from the predictions.
+    """Return whether the numbers of labelled items by stratum are compatible with a random draw.
 
-    If so, items get equal weights. Weights that only correct the randomness of the draw would widen the
-    interval without removing any bias.
+    If they are, all items get equal weights. Weights that only correct the randomness of the draw would widen
+    the interval without removing any bias.
     """
     share = sum(labelled.values()) / sum(pool[name] for name in labelled)
     statistic = math.fsum(
@@ -898,8 +898,8 @@ def _uniform(p: FloatArray, kind: AnyIntArray, asked: AnyIntArray, K: int) -> bo
     """Return whether the propensities are compatible with options drawn uniformly.
 
     Uniform propensities are m/K if m of K options are drawn, 1/(K−1) for a wrong option drawn when the truth
-    is known, and 1 for the known truth. An option that was certain to be asked about is not a uniform draw,
-    unless all K options were asked about.
+    is known, and 1 for the known truth. A refused option that was certain to be asked about is not a uniform
+    draw, unless all K options were asked about.
     """
     refused = kind != YES
     no, yes = p[refused], p[~refused]
@@ -939,8 +939,8 @@ def tally(
     EstimateError
         If something is missing, duplicated, contradictory or out of range; the message names row and value.
     NotIdentified
-        If the questions about an item were certain to be about other options than the prediction, and these
-        options were refused.
+        If no question about an item could be about its prediction, and experts refused all options asked
+        about.
     """
     predicted, said = align(predictions, labels)
     return tally_columns(predicted, said, find_strata(predicted, said, strata), split)
@@ -1030,8 +1030,8 @@ def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray
     Raises
     ------
     NotIdentified
-        If the questions about an item were certain to be about other options than the prediction, and these
-        options were refused. The answers then carry no information about the prediction.
+        If no question about an item could be about its prediction, and experts refused all options asked
+        about. The answers then carry no information about the prediction.
     """
     hit = y[design.item] == design.option
     hit_yes, hit_no, missing = np.zeros((3, y.size), np.bool_)

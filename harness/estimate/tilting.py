@@ -434,9 +434,9 @@ def tilted_score(
 def _extend(end: float, side: int, rows: TiltedRows, null: Null, df: float, level: float) -> float:
     """Extend an end of an interval if it is the largest value that the target can have on these items.
 
-    The largest value is the share s of items on which the target can be `side`. If the test does not reject
-    s, it rejects a value larger than s only if s, or the mean of the outcomes g, is significantly smaller
-    than that value.
+    The largest value is the share s of items on which the target can be `side`. The extended interval
+    excludes a value above s only if s, or the mean of the outcomes g, is significantly smaller than that
+    value.
 
     Parameters
     ----------
@@ -583,7 +583,8 @@ def _outcomes(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, Fl
 def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
     """Return squared deviations from stratum means, scaled to be unbiased for the variance; shape (R,).
 
-    `centred` holds values minus the overall mean. If a stratum has only one item, its value is its deviation.
+    `centred` holds values minus the overall mean. If a stratum has only one item, the item's value in
+    `centred` counts as its deviation.
     """
     size = np.bincount(rows.stratum, rows.count)
     total, several = np.bincount(rows.stratum, rows.count * centred), size > 1

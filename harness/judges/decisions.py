@@ -8,7 +8,7 @@ question. The type determines the questions about an item:
 ``noul``
     One yes/no question per option; the options' probabilities need not sum to 1.
 ``score``
-    One question per option on an ordered scale of levels from wrong to right. The judge's probability is the
+    One question per option, answered on a scale of levels from wrong to right. The judge's probability is the
     expected level divided by the highest level.
 
 The answers are stored as they arrive, so that a second call asks only about the remaining items.

@@ -85,7 +85,8 @@ class JudgeQuality:
     silent
         Number of answered questions about items that the judge did not judge.
     bias
-        Mean of stated probability − answer over first choices; positive if the judge is overconfident.
+        Mean of stated probability − answer over first choices (each item's most likely option); positive if
+        the judge is overconfident.
     error
         Calibration error of first choices: weighted mean of the absolute gaps in the bins of `curve`.
     curve
@@ -236,7 +237,7 @@ def _half(deviation: float, questions: JudgedQuestions, level: float) -> float:
 
 
 def area_under_curve(p: FloatArray, questions: JudgedQuestions, level: float = 0.95) -> Measure:
-    """Return the area under the ROC curve of `p`, shape (R,): P(a question with yes has the larger p).
+    """Return the area under the ROC curve of `p`, shape (R,): P(p is larger for a "yes" than for a "no").
 
     Ties count by half.
 

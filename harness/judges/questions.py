@@ -100,8 +100,8 @@ def judged_questions(labels: LabelColumns, models: Sequence[PredictionColumns]) 
     Raises
     ------
     NotIdentified
-        If questions were asked only about items on which models differ, or not about all options in the
-        scope.
+        If questions were asked only about items on which models differ, or an option in the scope could not
+        be asked about.
     EstimateError
         If no question was answered.
     """

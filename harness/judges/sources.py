@@ -1,8 +1,8 @@
 """Read the probabilities of a study's judges, and import them from a file.
 
-The first available source is used: the shares of a judge's samples; otherwise a stored vector per item, which
-was imported, stated in its reply, or obtained from log-probabilities or a decision endpoint; otherwise its
-confidence in the option that it names.
+The first available of three sources is used: the shares of the options among a judge's samples; a stored
+vector of probabilities per item; the judge's confidence in the option that it names. A stored vector was
+imported, stated in the judge's reply, or obtained from log-probabilities or a decision endpoint.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class CorrectedAccuracy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransportGroup:
-    """Result of the test whether a judge's calibration holds on one group of questions, such as a field."""
+    """Result of the test whether a judge's calibration holds on one group of questions."""
 
     group: str
     transport: Transport
@@ -99,7 +99,7 @@ class JudgeReport:
     corrected
         Accuracy of each model with and without judges.
     transport
-        Test of calibration by judge and group; empty unless requested.
+        Results of the calibration test, one per judge and group of questions; empty unless requested.
     why
         Reason why `judges` and `dependence` are missing; empty if they are given.
     remarks
@@ -245,7 +245,8 @@ def report_judges(store: Store, study: Study, asked: JudgeQuestion) -> JudgeRepo
 def transport_verdict(groups: Sequence[TransportGroup], judge: str) -> str:
     """Combine a judge's verdicts on all groups.
 
-    The result is "fail" if a group fails, otherwise "undecided" if a group is undecided, otherwise "pass".
+    The result is "fail" if any group fails, and "pass" if all groups pass. In every other case it is
+    "undecided".
 
     Examples
     --------
@@ -293,7 +294,7 @@ def _choose_models(
     """Return the models to measure judges on, and the number of answers of each model that is left out.
 
     Judges are measured on the items that all models answered. So a model with less than half as many answers
-    as another is left out, unless models are named.
+    as another is left out, unless the caller names the models.
     """
     chosen = opened.predict(opened.choose(named or None))
     models = {name: columns for name, columns in chosen.items() if name not in judges}

@@ -2,8 +2,8 @@
 
 The coefficients are Krippendorff's α (module `alpha`), Fleiss' κ, Gwet's AC1, and Cohen's κ of every two
 annotators. Fleiss' κ, AC1 and Cohen's κ have the form (p_a − p_e)/(1 − p_e), where p_a is the share of
-agreeing pairs, and differ in the agreement by chance p_e. If one class dominates, they differ a lot: AC1
-stays high, κ and α fall.
+agreeing pairs of ratings; each has a different p_e, the agreement by chance. If one class dominates, AC1
+stays high, while κ and α fall.
 
 Sources: Cohen 1960 (Educ. Psychol. Meas. 20); Fleiss 1971 (Psychol. Bull. 76); Gwet 2008 (Br. J.
 Math. Stat. Psychol. 61), and the "Handbook of Inter-Rater Reliability" (4th ed.) for missing ratings.
@@ -183,8 +183,8 @@ def pairwise(panel: Panel) -> Pairwise:
 def _split_by_class(panel: Panel) -> Iterator[IntArray]:
     """Split the rows of ratings into groups, so that `_chance` needs little memory.
 
-    All ratings of one class are in the same group. For each group, the arrays of `_chance` have at most about
-    `CELLS` cells plus the cells of one class.
+    All ratings of one class are in the same group. Groups of several classes are made so small that the
+    arrays of `_chance` have about `CELLS` cells.
     """
     A, m = len(panel.annotators), np.bincount(panel.item)
     cells = np.minimum(A * A, np.bincount(panel.label, weights=m[panel.item], minlength=panel.K))

@@ -77,7 +77,7 @@ class Agreement(ResultWithNotes):
 
     @property
     def holds(self) -> bool:
-        """Whether an interval is given; an interval that is given has its nominal coverage."""
+        """Whether α has an interval, which then has its nominal coverage."""
         return not self.why
 
 

@@ -10,9 +10,9 @@ items:
 
 U(p) needs no assumption: whatever the true class, the share of an item's annotators who name it is at most
 the share of the most frequent class. U(t) needs no assumption either, although the paper derives it from its
-assumption (2): its square is E Σ_c (v_c/m)² ≥ E (share of right annotators)² ≥ (average accuracy)². U(e)
-needs assumption (2) and exchangeable slots (annotators drawn from a pool): with fixed accuracies a, mean(a)²
-may exceed x by var(a)/(m − 1). U* needs the pool, but no assumption on the truth: if an item's annotators are
+assumption (2): U(t)² is E Σ_c (v_c/m)² ≥ E (share of right annotators)² ≥ (average accuracy)². U(e) needs
+assumption (2) and exchangeable slots (annotators drawn from a pool): with fixed accuracies a, mean(a)² may
+exceed x by var(a)/(m − 1). U* needs the pool, but no assumption on the truth: if an item's annotators are
 drawn from a pool with class shares p_c, accuracy is at most E max_c p_c. max_c p_c is at most the formula of
 U* at x = Σ p_c², which is concave, so Jensen's inequality applies. U* ≤ U(e) ≤ U(t), and U(p) is at most the
 formula of U* at 1/m + (m − 1)/m · x, which is at most U(t).

@@ -145,14 +145,14 @@ def hlpri(better_than: int, worse_than: int) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HumanLevelStanding:
-    """Comparison of one system with the people.
+    """Comparison of one system with the human annotators.
 
     Attributes
     ----------
     score
         The system's agreement with the reference.
     hlpi
-        HLPI of this system alone; None if undefined.
+        The index HLPI, computed for this system alone; None if undefined.
     better_than, on_par, worse_than
         Numbers of people whom the system significantly exceeds, who do not differ significantly from it, and
         who significantly exceed it.
@@ -314,8 +314,8 @@ def human_level_tagging(
         Name → array of shape (N, C): the system's score of each category for each item; a higher score means
         that the system is more certain of the category.
     order
-        Order of items with equal scores, for example the 0/1 labels of people: ``"expected"``, ``"best"`` or
-        ``"worst"`` (`average_precision`). The source reports ``"best"`` and ``"worst"``.
+        How to order items with equal scores (a person's labels are only 0 or 1): ``"expected"``, ``"best"``
+        or ``"worst"`` (`average_precision`). The source reports ``"best"`` and ``"worst"``.
     correction
         ``"holm"``, or ``"none"`` as published.
 

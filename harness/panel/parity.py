@@ -539,9 +539,8 @@ def _bin(
 ) -> ParityBin:
     """Compare human and model in one bin of certainty.
 
-    `size` is the mean number of rows per independent unit over all bins. Each interval adds one invented unit
-    of this size to the sample. The mean within the bin can be too small, because a bin can contain only some
-    rows of a unit.
+    Each interval adds one invented unit of `size` rows to the sample. `size` is the mean number of rows per
+    independent unit over all bins, because one bin can contain only some rows of a unit.
     """
     human, model = rows.right(rows.human), rows.right(rows.model)
     items = len(np.unique(rows.item))

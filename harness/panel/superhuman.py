@@ -219,9 +219,8 @@ def list_conditions(
         Test of the assumptions on oracle labels; None without oracle labels.
     margin
         Lower confidence bound of the model's agreement with the aggregate, minus the upper confidence bound
-        of the lowest ceiling. Oracle labels support the assumption that the model does not share the
-        annotators' errors if the model's agreement with the aggregate exceeds the model's accuracy by at most
-        `margin`.
+        of the lowest ceiling. The certificate stays valid if shared errors raise this agreement above the
+        model's accuracy by at most `margin`; oracle labels test this.
     """
     if not certified:
         return ()
@@ -283,7 +282,8 @@ class Superhuman(ResultWithNotes, Displayable):
     N, annotators, classes
         Number of items, annotators per item (0 if it varies) and classes.
     hms, oms, oms_exact
-        The published scores HMS and OMS against U_e, and OMS at its true optimum; None if L ≤ U_e.
+        The published scores HMS and OMS of the model against U_e, and OMS at its true optimum (`oms_exact`).
+        All are None if L ≤ U_e.
     confidence
         Valid confidence that the model beats U_e, in [0, 1).
     against
@@ -294,8 +294,8 @@ class Superhuman(ResultWithNotes, Displayable):
         Ceilings that a certificate can use (`list_valid_ceilings`), in the order in which they are tested.
     certified
         Valid ceilings that `L` exceeds with confidence ≥ `level`. They are tested in the order of `valid`, up
-        to the first that is not exceeded; because this order is chosen in advance, all tests together have
-        this level.
+        to the first that is not exceeded. This order is chosen in advance, so `level` holds for all tests
+        together.
     items_needed
         Number of items with which the split test would certify against the first valid ceiling if L and the
         agreement stayed the same; N if the model is certified. None if no number of items up to `MOST_ITEMS`

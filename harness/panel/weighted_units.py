@@ -47,7 +47,7 @@ def explain_few_clusters(unit: IntArray) -> str:
 
 
 def draw_unit_more(draws: int, seed: int) -> FloatArray:
-    """Draw, for every random draw, the weight of the invented unit that an interval adds; shape (draws,)."""
+    """Draw random weights of the invented unit that every interval adds to the sample; shape (draws,)."""
     return np.random.default_rng([seed, 1]).standard_exponential(draws)
 
 
