@@ -793,7 +793,7 @@ def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[En
 
 
 def _unknown(evidence: ClassEvidence, form: CostForm, places: IntArray) -> tuple[list[Entry], str]:
-    """Return the terms of costs that depend on the truth, and why an interval may not hold."""
+    """Return the terms of costs that depend on the truth, and a reason to doubt an interval (or "")."""
     found, why = list[Entry](), ""
     for weight, column in form.weights:
         option = np.full(len(evidence.population), -1)
@@ -1165,7 +1165,7 @@ class ClassComparison(Displayable):
     undefined
         Name of a withheld result → reason.
     left_out
-        Remarks on judges, and on models that were left out because they have no answers yet.
+        Remarks on what the comparison leaves out: judges, models without answers yet, and second questions.
 
     Examples
     --------

@@ -898,7 +898,7 @@ def judge_interval(known: GateVerdict, now: float) -> GateVerdict:
 def _interval(
     models: Mapping[str, PredictionColumns], labels: LabelColumns, level: float, errors: ErrorRanges | None
 ) -> tuple[float, float, float, str]:
-    """Return value, low end, high end, and the reason if the interval may not hold."""
+    """Return the value, both ends of its interval, and a reason to doubt the interval (or "")."""
     if len(models) == 2:
         (pair,) = compare(models, labels, level=level, errors=errors).pairs
         return pair.difference, pair.low, pair.high, pair.why

@@ -754,10 +754,10 @@ def make_interval(point: Point, method: str = "exact", level: float = 0.95) -> I
 
 
 def _widen_until_some(point: Point, method: str, level: float) -> tuple[float, float, int]:
-    """Return the ends of an interval in [0, 1] that is not empty, and how often 1 − level was divided by ten.
+    """Widen an empty interval until it is not empty; return its ends in [0, 1] and the number of steps.
 
-    The division is repeated until the interval is not empty. Under the assumptions an interval is empty in
-    fewer than 1 − level of all samples, so two or more divisions indicate a violated assumption.
+    Each step divides 1 − level by ten. If the assumptions hold, a share of less than 1 − level of all
+    intervals is empty, so two or more steps indicate a violated assumption.
     """
     for step in range(_STEPS if method != "wald" else 1):
         at = 1 - (1 - level) / 10**step

@@ -26,7 +26,7 @@ false one with 1 − t. Let J = s + t − 1. Then
     E Σ_k c_k b_k = J Σ_k c_k 1{y = k} + (1 − t) Σ_k c_k.
 
 For a difference, c = +1 at one prediction and −1 at the other. Σ_k c_k is 0 if both are readable, so the
-uncorrected difference is J D for all s and t. Therefore
+difference estimated without correction is J D for all s and t. Therefore
 
 * if one question per item was equally likely to be about either prediction, and items are independent with
   one K, the interval of `difference_interval` is valid for J D, and so is its p-value for "no difference". A

@@ -716,8 +716,8 @@ class PlannedRow:
     without
         The corresponding number of questions, or half-width, without side information.
     saving, saving_low, saving_high
-        Factor by which more questions are needed without side information, and the ends of its confidence
-        interval; None for the row without side information.
+        Number of questions needed without side information divided by the number needed with it, and the ends
+        of this ratio's confidence interval; None for the row without side information.
     answers
         Number of answered items of the pilot.
     sentence
@@ -759,7 +759,10 @@ class PlanText:
     cost: float
 
     def count_items(self, sought: float) -> float:
-        """Return the number of answered items that a plan needs; `sought` is the value from `Aim.find_size`."""
+        """Return the number of answered items that a plan needs.
+
+        `sought` is the result of `Aim.find_size`.
+        """
         questions = sought if self.aim.half_width is not None else float(self.aim.questions or 1)
         return questions * self.aim.answered / self.cost
 

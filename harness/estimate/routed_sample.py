@@ -499,8 +499,8 @@ def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> 
 def find_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> tuple[IntArray, IntArray]:
     """Find the items of a sequential study; return their positions, (N,), and all predictions, (N, M).
 
-    An item belongs to the study if no model failed on it, and it has a question or only unreadable
-    predictions.
+    An item belongs to the study if no model failed on it and one of two conditions holds: the item has a
+    question, or all its predictions are unreadable.
     """
     options = np.stack([m.option for m in models], axis=1).astype(np.int64)
     ran = np.logical_and.reduce([m.ran for m in models])

@@ -425,8 +425,9 @@ def estimate_working(
     predicted
         Shape (N,): predicted options; −1 for unreadable, which counts as wrong.
     data
-        The answers. If items were drawn from a pool (`data.sampled`), the N items are the whole pool and the
-        estimate is its accuracy. Items that were not drawn may then have propensities 0 (see `tilt_items`).
+        The answers. If items were drawn from a pool (`data.sampled`), the N items are the whole pool, and the
+        estimate is the accuracy on the pool. Items that were not drawn may then have propensities 0 (see
+        `tilt_items`).
     make
         Function that makes every item's working distribution without using the item's own answer, for
         example from `heard_working`.
@@ -488,7 +489,7 @@ def measure_working(
     level: float = 0.95,
     cluster: IntArray | None = None,
 ) -> Ratio | None:
-    """Measure the factor by which more answers would be needed without judges; None if a variance is 0.
+    """Measure how many times as many answers would be needed without judges; None if a variance is 0.
 
     See "Value of judges" in the module.
 

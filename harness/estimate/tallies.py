@@ -1001,9 +1001,9 @@ def _by_answers(design: Design, y: AnyIntArray) -> IntArray:
     """Count failures and successes by group and number of refused options, shape (G, width, 2).
 
     Column 0 holds items with a yes: a success if the yes is about the predicted option. Column m holds items
-    with m refused options and no yes: a failure if the prediction was refused. The design has the
-    number of items per column, from which a model's items without a usable prediction are subtracted. So only
-    the labels about the model's predictions are counted; a column's other items follow by subtraction.
+    with m refused options and no yes: a failure if the prediction was refused. Only the labels about the
+    model's predictions are counted, which gives one outcome of each column. The other outcome follows by
+    subtraction from the column's number of items with a usable prediction.
     """
     shape = (design.K.size, design.width)
     cells = design.K.size * design.width

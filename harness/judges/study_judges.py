@@ -291,7 +291,7 @@ def _name_judges(study: Study, names: Sequence[str] | None) -> Sequence[str]:
 def _choose_models(
     opened: OpenStudy, judges: Mapping[str, Any], named: Sequence[str] | None = None
 ) -> tuple[dict[str, PredictionColumns], dict[str, int]]:
-    """Return the models to measure judges on, and the number of answers of each model that is left out.
+    """Return the models to measure judges on, and, for every model that is left out, its number of answers.
 
     Judges are measured on the items that all models answered. So a model with less than half as many answers
     as another is left out, unless the caller names the models.

@@ -109,15 +109,16 @@ def krippendorff_alpha(
         Shape (K,): numeric values of the classes, for the interval and ratio levels. At the ordinal level
         only their order counts, and classes with equal values are tied.
     bootstrap
-        Number of draws of random weights; 0 for no interval. Without `cluster`, each item has a weight, which
-        is valid if items are a random sample.
+        Number of draws of random weights; 0 for no interval. Without `cluster`, each item gets one random
+        weight; the interval is valid if items are a random sample.
     seed
         Seed of the random weights.
     confidence
         Confidence level of the interval.
     cluster
-        Shape (N,): index of the item's cluster (`Panel.cluster`). Each cluster then has a weight, which is
-        valid if clusters are a random sample. With fewer than 4 effective clusters, the interval is withheld.
+        Shape (N,): index of the item's cluster (`Panel.cluster`). If given, each cluster gets one random
+        weight; the interval is valid if clusters are a random sample. With fewer than 4 effective clusters,
+        the interval is withheld.
 
     Raises
     ------
@@ -294,8 +295,8 @@ class WeightedVotes:
         One of `LEVELS`.
     values
         Shape (K,): numeric values of the classes, needed for the interval and ratio levels (≥ 0 for ratio).
-        At the ordinal level the classes are ordered by these values, and equal values are tied; without
-        values the order of the columns is used.
+        At the ordinal level, classes are ordered by these values, and classes with equal values are tied. If
+        `values` is None, the order of the columns is used.
 
     Raises
     ------

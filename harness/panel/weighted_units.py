@@ -1,11 +1,11 @@
 """Intervals of scores that depend on sums over independent units: items, or clusters of items.
 
 The units get random weights (Bayesian bootstrap, Rubin 1981, Ann. Stat. 9), and one invented unit is added.
-Of all possible units, the lower end adds the one that lowers the score most, and the upper end the one that
-raises the score most. So the interval has a positive width even for few units or if no unit is wrong. If each
-unit is right or wrong as a whole, the ends are those of Clopper & Pearson. For means with known bounds, the
-ends are Gaffke's (2005, Math. Methods Stat. 14). No distribution is known for which Gaffke's interval covers
-the mean too rarely (Learned-Miller & Thomas 2019, arXiv 1905.06208).
+For the lower end of the interval, the invented unit is the possible unit that lowers the score most; for the
+upper end, the one that raises it most. So the interval has a positive width even for few units or if no unit
+is wrong. If each unit is right or wrong as a whole, the ends are those of Clopper & Pearson. For means with
+known bounds, the ends are Gaffke's (2005, Math. Methods Stat. 14). No distribution is known for which
+Gaffke's interval covers the mean too rarely (Learned-Miller & Thomas 2019, arXiv 1905.06208).
 
 For a share of judgements, a unit is an item with all its judgements, or a cluster of items.
 """
