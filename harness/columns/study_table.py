@@ -657,8 +657,8 @@ class LabelColumns:
     def conditions(self) -> frozenset[str]:
         """Names of the design and the features that decide what the labels can be used for.
 
-        One name is the design: "differences", "resolved", "uniform" or "weighted". The other names are those
-        of "clusters", "pool" and "weights" that the labels have. The table of combinations
+        One name is the design: "differences", "resolved", "uniform" or "weighted". The names "clusters",
+        "pool" and "weights" are included if the labels have these features. The table of combinations
         (`oversight.harness.estimate.combinations.RULES`) uses these names.
         """
         if not self.tells_accuracy:

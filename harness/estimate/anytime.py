@@ -67,7 +67,7 @@ def obrien_fleming_level(look: int, looks: int, level: float = 0.95) -> float:
     Raises
     ------
     EstimateError
-        Unless 1 ≤ look ≤ looks.
+        If `look` is below 1 or above `looks`.
 
     Examples
     --------

@@ -600,11 +600,11 @@ class ModelVotes:
 
 
 def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
-    """Test that yes answers are as frequent as for guessing models or more, and within what is possible.
+    """Test that yes answers are not too rare (rarer than for guessing models) and not too frequent.
 
     Exactly one option of an item is true. So the probability of a yes is at most the largest propensity of
-    the item's options, whatever the models predict. If questions are about predicted options, a yes has at
-    least probability 1/K, unless models are worse than guessing. The number of yes answers is a sum of
+    the item's options, whatever the models predict. If questions are about predicted options, and models are
+    not worse than guessing, a yes has at least probability 1/K. The number of yes answers is a sum of
     independent outcomes, whose tails are at most those of the binomial with the mean probability (Hoeffding
     1956). The p-value is twice the smaller tail. The lower tail is corrected for clusters; the upper tail
     depends only on the draw.
@@ -805,9 +805,9 @@ def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
     """Test that every expert says yes about as often as other experts do on questions of the same kind.
 
     Two questions are of the same kind if they agree in four respects: K, the quarter of [0, 1] that contains
-    the propensity, the third that contains the share of models that predict the option, and whether the
-    question is the first about its item. The test of an expert is exact, given the number of yes answers of
-    all experts (`odds_p_value`). It tolerates odds of yes that differ by a factor of up to `TOLERATED`, or
+    the propensity, the third of [0, 1] that contains the share of models that predict the option, and whether
+    the question is the first about its item. The test of an expert is exact, given the number of yes answers
+    of all experts (`odds_p_value`). It tolerates odds of yes that differ by a factor of up to `TOLERATED`, or
     `TOLERATED_ALIKE` among experts asked about the same option. An option that models predict more often than
     other options is probably true more often. So the factor tolerated in that direction is multiplied by the
     ratio of the odds with which models predict the options. The test is corrected for clusters. The smallest

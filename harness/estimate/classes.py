@@ -1100,7 +1100,7 @@ def classification_report(
     second
         Second questions about items whose first answer was no, and their answers. If given, `predictions`
         must be PredictionColumns and `labels` LabelColumns for the same items. Second questions narrow the
-        intervals of the results by class, but not that of the mean cost.
+        intervals of the results by class, but not the interval of the mean cost.
 
     Returns
     -------

@@ -516,7 +516,7 @@ class ErrorRanges:
 
     @property
     def gold(self) -> GoldCounts | None:
-        """Counts of answers about gold items; None unless both true and false options have answers."""
+        """Counts of answers about gold items; None if no true option, or no false option, has an answer."""
         (right, missed), (false_yes, true_no) = self.gold_true, self.gold_false
         if not (right + missed and false_yes + true_no):
             return None

@@ -4,14 +4,15 @@ D = A_a − A_b. If two models predict the same option, their difference is 0 fo
 on which they differ need questions. Every function returns a `Comparison`. A difference that is not
 significant is a tie, and is shown as one.
 
-**One answer per item** (`difference_interval`). D = δ Δ: δ is the share of items on which the models differ,
-Δ the mean difference on these. The interval is that of `scale_by_share`. The interval of Δ is
+**One answer per item** (`difference_interval`). D = δ Δ, where δ is the share of items on which the models
+differ, and Δ is the mean difference on these items. `scale_by_share` makes the interval of D from an interval
+of Δ. The interval of Δ depends on the draw:
 
-* that of one proportion if both predictions were equally likely to be asked about: of the m items asked about
-  one of the two predictions, the answer favours the first model (a yes about its prediction, or a no about
-  the other prediction) on a share P = (1 + Δ)/2
-* that of `tilted_score` otherwise, with as many degrees of freedom as items asked about one of the two
-  predictions
+* If both predictions were equally likely to be asked about, it is the interval of one proportion. Of the m
+  items asked about one of the two predictions, the answer favours the first model (a yes about its
+  prediction, or a no about the other prediction) on a share P = (1 + Δ)/2.
+* In every other case, it is the interval of `tilted_score`, with as many degrees of freedom as items asked
+  about one of the two predictions.
 
 If every differing item gives +1, 0 or −1 (resolved items, K = 2, or a coin between the two predictions), D is
 a difference of two dependent proportions n_+/N − n_−/N, with the interval of `paired_proportions`.

@@ -1059,8 +1059,8 @@ def plan_from_pilot(
     labels
         Labels of the pilot, on a random part of the items, for example as drawn by `label route --questions`.
     protocol
-        Protocol of the planned study: ``partitioned``, ``targeted`` or ``sequential``; by default that of the
-        pilot.
+        Protocol of the planned study: ``partitioned``, ``targeted`` or ``sequential``; by default the pilot's
+        protocol.
     asked_for
         Names of the models whose predictions determine targeted and sequential questions; None for all.
     half_width, questions

@@ -11,10 +11,10 @@ shape (N, M), one column per model, −1 if unreadable.
 
 **Sequential resolution** (`next_option`). An item's predicted options are asked about in the order of
 decreasing posterior until one is confirmed or all are refuted. Then it is known whether each model is right
-on this item. The posterior only determines the order, and so the number of questions. Therefore estimates
-need no propensities, and are computed as for ordinary labels (binomial, McNemar). One yes shows for every
-model whether it is right, because exactly one option is true. If all options but one are refuted, the last
-option is true without a question.
+on this item. The posterior determines only the order of the questions, and so their number. Estimates need no
+propensities; they use the methods for ordinary labels (binomial, McNemar). One yes shows for every model
+whether it is right, because exactly one option is true. If all options but one are refuted, the last option
+is true without a question.
 """
 
 from __future__ import annotations

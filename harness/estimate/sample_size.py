@@ -450,7 +450,7 @@ def rehearse_widths(
 def rehearse_tests(
     protocol: str, population: SimulatedPopulation, items: int, studies: int
 ) -> tuple[float, float]:
-    """Simulate tests of the first model against the second; return mean and standard deviation of their z.
+    """Simulate tests of the first model against the second; return the mean and standard deviation of z.
 
     z is the normal quantile of a two-sided p-value, with the sign of the difference. z is almost linear in
     the estimated difference, whose expectation is known: the population's difference. So the difference
@@ -722,8 +722,7 @@ class RehearsedProtocol:
 def _stand_in_pair(K: int, accuracy: float, difference: float) -> SimulatedPopulation:
     """Simulate two models, the better one first.
 
-    The accuracy of one model is `accuracy`. That of the other model differs from it by `difference`, in the
-    direction of ½.
+    One model has the accuracy `accuracy`. The accuracy of the other model is nearer to ½ by `difference`.
     """
     better = accuracy if accuracy >= 0.5 else accuracy + difference
     return stand_in(K, (round(better, 5), round(better - difference, 5)))

@@ -356,8 +356,8 @@ def uniform_rows(K: int, counts: tuple[int, int, int, int], weight: float) -> Ti
     K
         Number of options.
     counts
-        Numbers of items by question and answer, in this order: prediction, yes; prediction, no; another
-        option, no; another option, yes.
+        Numbers of items with each of four answers, in this order: yes about the prediction; no about the
+        prediction; no about another option; yes about another option.
     weight
         Weight w of each item.
     """

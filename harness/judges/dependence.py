@@ -67,7 +67,7 @@ def error_dependence(
     Parameters
     ----------
     judges, models
-        Name → probabilities for all items. `JudgeProbabilities.of_predictions` makes those of a model.
+        Name → probabilities for all items. `JudgeProbabilities.of_predictions` makes a model's probabilities.
 
     Examples
     --------

@@ -128,11 +128,11 @@ class JudgeQuestion:
         Names of judges, and names of models. None stands for all of the study's judges, or all models that
         are not judges.
     against
-        Another study, on which the calibration is fitted before it is tested on this study; None for no such
+        Another study, on which the calibration is fitted before it is tested on this study. None omits this
         test.
     by
         Column of the items, or ``"model"``, by which questions are grouped. For each group, a calibration is
-        fitted on all other groups and tested on this group. None for no such test.
+        fitted on all other groups and tested on this group. None omits these tests.
     margin
         Largest true gap (see `TransportPart`) at which a calibration is still good enough, in (0, 1).
     level
