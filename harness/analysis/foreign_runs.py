@@ -281,10 +281,10 @@ class _ItemsByText:
         return found
 
     def find(self, answer: ForeignAnswer) -> Item:
-        """Return the item that an answer is about: the one with the answer's text.
+        """Return the item that an answer is about: the one with the answer's text, ignoring case and spaces.
 
         If several items have this text, those with the answer's options are preferred, then those with
-        exactly the same case and spaces. Raises `DataError` if no item or several items are left.
+        exactly the same text. Raises `DataError` if no item or several items are left.
         """
         items = self._items.get(fold_text(answer.text), [])
         if answer.options and len(items) > 1:

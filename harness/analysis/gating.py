@@ -1,7 +1,7 @@
 """Decide whether the models of a study reach required bars, for `oversight gate`.
 
-A pass needs more than a passed test: the run must be finished, few calls may have failed, and the answers
-must not contradict the test's assumptions. If one of these conditions does not hold, the verdict is
+A pass needs more than a passed test: the run must be finished, at most a few calls can have failed, and the
+answers must not contradict the test's assumptions. If one of these conditions does not hold, the verdict is
 undecided.
 """
 

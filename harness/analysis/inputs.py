@@ -38,8 +38,8 @@ MANY = 10_000
 def study_clusters(study: Study) -> dict[str, str]:
     """Return item id → cluster, from the column that study.toml names; empty if it names none.
 
-    Clusters are read from the items' source, not from the database, so study.toml may name the column later.
-    With ``"@text"``, the digest of an item's text and options is its cluster.
+    Clusters are read from the items' source, not from the database, so the column can be named after items
+    were stored. With ``"@text"``, the digest of an item's text and options is its cluster.
 
     Raises
     ------
@@ -216,9 +216,9 @@ def store_items(study: Study, store: Store, ahead: ItemsAhead | None = None) -> 
 
 
 def read_stored_items(study: Study, store: Store, ahead: ItemsAhead | None = None) -> list[str] | None:
-    """Return the ids of the study's items if the database says that it contains their whole source.
+    """Return the ids of the study's items if the database is known to contain all items of the source.
 
-    If it does not say so, the result is None, and the caller must read the source.
+    None means that the caller must read the source.
     """
     digest = ahead.digest if ahead else digest_source(study)
     return store.content.read_source(digest) if digest else None

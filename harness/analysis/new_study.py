@@ -94,7 +94,7 @@ class StudyProposal:
 
 
 def find_item_files(folder: str | Path) -> list[str]:
-    """Return the files in a folder that may contain items, in alphabetical order.
+    """Return the files in a folder that could contain items, in alphabetical order.
 
     Examples
     --------

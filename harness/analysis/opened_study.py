@@ -559,7 +559,7 @@ class OpenStudy:
         return found
 
     def explain_choice(self, name: str) -> str:
-        """Return a warning if a search chose a model's workflow by this study's answers; otherwise "".
+        """Return a warning if a search chose a model's workflow by this study's answers; empty if none did.
 
         The model's estimate may then be too high.
         """

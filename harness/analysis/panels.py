@@ -221,7 +221,7 @@ def compare_with_reference(
     predicted, reference
         Shape (N,): class of every item, negative if unreadable or unknown.
     humans
-        Annotators among whom the model is ranked; none of them may have contributed to the reference.
+        Annotators among whom the model is ranked. They must not have contributed to the reference.
 
     Examples
     --------

@@ -175,7 +175,7 @@ class Connections:
         """Run a transaction, in which database errors become `StoreError`.
 
         Inside `together`, the block is part of the transaction of `together`. Two transactions with
-        `exclusive` never overlap, so no other one of them changes the data that this one reads.
+        `exclusive` never overlap, so neither changes data that the other has read.
         """
         outer: sa.Connection | None = getattr(self._here, "connection", None)
         if outer is not None:

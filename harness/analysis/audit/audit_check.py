@@ -136,7 +136,7 @@ class AuditCheck:
     Parameters
     ----------
     head
-        Link recorded earlier, which the chain of events must contain; None for no such check.
+        Link that was recorded earlier, to look for in the chain of events; None if no link is known.
     key
         The secret key from which the study's question ids are computed; empty if the study has no key, None
         if the key is not available.

@@ -144,8 +144,8 @@ class TrailCheck:
     redacted
         Position of a redacted event → seal, the hash of its remaining content.
     allowed
-        Number of answers that may lack an event, because they existed when the first design was frozen;
-        None if unknown.
+        Number of answers that need no event, because they existed when the first design was frozen; None if
+        unknown.
     """
 
     def __init__(self, findings: AuditFindings, head: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Compute the parts of the page, each once per version of the database for all requests."""
+"""Compute the parts of the page; each part is computed once per version of the database."""
 
 from __future__ import annotations
 
