@@ -64,7 +64,7 @@ def compare_study(
     test: str = "auto",
     store: Store | None = None,
 ) -> StudyComparison:
-    """Run `oversight.compare` on the newest runs of the models `names`, or of all except judges.
+    """Run `oversight.compare` on the newest runs of the models `names`; None means all except judges.
 
     Parameters
     ----------

@@ -26,11 +26,12 @@ _ANSWERS = ("answer", "label")
 
 
 def read_gold(study: Study) -> list[GoldItem]:
-    """Read the file of gold items that study.toml names; empty if it names none, or for open answers.
+    """Read the file of gold items that study.toml names.
 
-    A row contains either a text and options (the columns are named as in the study, or ``text, options``), or
-    only the ``id`` of one of the study's items. The true option's text is in ``answer`` (or ``label``). The
-    id of a gold item is computed from text and options.
+    The result is empty if study.toml names no such file, or if the study is about open answers. A row
+    contains either a text and options, or only the ``id`` of one of the study's items. The columns of text
+    and options are named as in the study, or ``text`` and ``options``. The column ``answer`` or ``label``
+    has the text of the true option. The id of a gold item is computed from its text and options.
 
     Raises
     ------
@@ -54,9 +55,10 @@ def read_gold(study: Study) -> list[GoldItem]:
 
 
 def check_gold(study: Study, store: Store) -> None:
-    """Refuse a file of gold items that gives another answer than the study stored when it drew its questions.
+    """Check that the file of gold items still gives the answers that were stored when questions were drawn.
 
-    Rows that the study has not stored are not checked; nor is a file that no longer exists.
+    Rows about items that the study has not stored are ignored. If the file no longer exists, nothing is
+    checked.
 
     Raises
     ------
@@ -159,8 +161,8 @@ class ExpertQuality:
     asked, answered
         Number of control questions, and number of those answered with yes or no.
     sensitivity
-        Share of yes among answers to gold questions about the true option. This and all following attributes
-        are None if there are no such answers.
+        Share of yes among answers to gold questions about the true option. This share and each share below
+        is None if there are no answers from which it can be computed.
     specificity
         Share of no among answers to gold questions about a false option.
     steadiness
@@ -188,9 +190,9 @@ class _Said:
     """Yes/no answers of one expert to control questions, in order of arrival.
 
     `gold` has one pair per gold question: whether it was about the true option, and whether the answer is
-    right. `repeats` states for each repeated question whether both answers are equal. `as_first` and
-    `as_second` state, for each question that two experts answered, whether both answers are equal: `as_first`
-    for the questions that this expert received first, `as_second` for those that this expert received second.
+    right. `repeats` states for each repeated question whether both answers are equal. For each question that
+    two experts answered, `as_first` or `as_second` states whether their answers are equal: `as_first` if this
+    expert answered the original question, `as_second` if this expert was the second to be asked.
     """
 
     gold: list[tuple[bool, bool]]
@@ -249,7 +251,7 @@ class ControlAnswers:
         return (found[True, True], found[True, False]), (found[False, True], found[False, False])
 
     def find_second(self, index: ItemIndex) -> IntArray:
-        """Return the second expert's answer to each item's question, shape (items,): 1, 0, or −1 for none."""
+        """Return the second expert's answer per item, shape (items,): 1 is yes, 0 is no, −1 is no answer."""
         second = np.full(index.size, -1)
         for control in self.controls:
             reply, first = self.replies.get(control.id), self.originals.get(control.original)

@@ -37,10 +37,11 @@ def run_cost(store: Store, prices: PriceTable, run: Mapping[str, Any], used: Seq
 def cost_per_correct(
     usd: float | None, answered: int, accuracy: Estimate | None
 ) -> tuple[float, float, float | None] | None:
-    """Return dollars paid per right answer, for a model with `answered` answers, and the interval's ends.
+    """Return a model's dollars per right answer, and the two ends of the confidence interval of this cost.
 
-    The upper end is None if the lower end of the accuracy's interval is zero. Returns None if nothing was
-    paid, if the accuracy was not estimated, or if its estimate is zero.
+    The model cost `usd` dollars for `answered` answers. The interval's upper end is None if the lower end of
+    the accuracy's interval is zero. The function returns None if nothing was paid, if the accuracy was not
+    estimated, or if its estimate is zero.
     """
     if not usd or accuracy is None or not answered or accuracy.clipped == 0:
         return None

@@ -54,7 +54,7 @@ class ImportedRun:
         Id of the model's previous run, whose answers remain stored but are no longer used; empty if none
         exists.
     answers
-        Number of answers in the log; the majority of an item's answers is its prediction.
+        Number of answers in the log; an item's prediction is the vote of its answers.
     items
         Number of the study's items with a prediction.
     missing
@@ -64,7 +64,8 @@ class ImportedRun:
     errors, error
         Number of the log's answers that ended with an error, and the first of these errors.
     ended
-        How the other program's run ended, if it did not finish; otherwise empty.
+        Status of an inspect-ai run that did not finish: ``error``, ``cancelled`` or ``started``. Empty if the
+        run finished, or if another program made the log.
     left_out
         Reason → number of the log's samples that were skipped because they are not separate answers.
     checked, unchecked
@@ -101,8 +102,9 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     Raises
     ------
     DataError
-        If a field cannot be read or belongs to no item, or texts of the log differ from those of the items
-        with the same ids, or an item has two strata in the log; the message names file, line and field.
+        If a field cannot be read, if an answer is about no item of the study, if the text of an item differs
+        between log and study, or if an item has two strata in the log. The message names file, line and
+        field.
 
     Examples
     --------
@@ -279,11 +281,10 @@ class _ItemsByText:
         return found
 
     def find(self, answer: ForeignAnswer) -> Item:
-        """Return the only item with the text of an answer, and with its options if the log has them.
+        """Return the item that an answer is about: the one with the answer's text, ignoring case and spaces.
 
-        Items with exactly this text take precedence over items whose text differs in case or spaces.
-
-        Raises `DataError` if there is no such item, or several.
+        If several items have this text, those with the answer's options are preferred, then those with
+        exactly the same text. Raises `DataError` if no item or several items are left.
         """
         items = self._items.get(fold_text(answer.text), [])
         if answer.options and len(items) > 1:
@@ -336,7 +337,7 @@ class LogItems:
 
 
 def write_log_items(file: str, out: str | Path, kind: str | None = None) -> LogItems:
-    """Write an items file from a log, so that a study needs only labels.
+    """Write an items file from a log of model answers.
 
     Metadata fields become columns, except fields such as ``gold``, whose name suggests the true option.
 

@@ -1,7 +1,7 @@
 """Decide whether the models of a study reach required bars, for `oversight gate`.
 
-A pass needs more than a passed test: the run must be finished, few calls may have failed, and the answers
-must not contradict the test's assumptions. If one of these conditions does not hold, the verdict is
+A pass needs more than a passed test: the run must be finished, at most a few calls can have failed, and the
+answers must not contradict the test's assumptions. If one of these conditions does not hold, the verdict is
 undecided.
 """
 
@@ -55,7 +55,8 @@ class Bars:
     baseline, margin
         A model, and the largest allowed loss of accuracy compared with it, in (0, 1); None for no such bar.
     look
-        Pair (J, L) for interim analysis J of L planned ones; None for a gate that is valid at any time.
+        (J, L), if the gate is the J-th of L planned interim analyses; None for a gate that is valid at any
+        time.
 
     Examples
     --------
@@ -153,7 +154,7 @@ class GateReport(Displayable):
 
     @property
     def verdict(self) -> str:
-        """Overall verdict: fail if any bar fails, otherwise undecided if any is, otherwise pass."""
+        """Overall verdict: fail if any bar fails; undecided if none fails but one is undecided; or pass."""
         found = {check.verdict.verdict for check in self.checks}
         return next(word for word in (FAIL, UNDECIDED, PASS) if word in found)
 
@@ -164,7 +165,7 @@ def gate_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) 
     Parameters
     ----------
     names
-        Names of models; None if there is only one model besides the baseline.
+        Names of models; not needed if there is only one model besides the baseline.
 
     Raises
     ------
@@ -230,13 +231,13 @@ def name_gated(models: Sequence[str], baseline: str | None, names: Sequence[str]
     models
         Models with answers.
     names
-        Requested models; None if there is only one model besides the baseline.
+        Requested models; not needed if there is only one model besides the baseline.
 
     Raises
     ------
     BadInput
-        If `names` is None and the number of models besides the baseline is not one, or if `names` contains
-        the baseline.
+        If `names` contains the baseline. Also if `names` is None, and there are several models besides the
+        baseline, or none.
 
     Examples
     --------
@@ -276,7 +277,10 @@ def _hold(
     errors: ErrorRanges | None,
     whys: Sequence[str],
 ) -> GateCheck:
-    """Check one bar for one model, or for a model and its baseline; with doubts, the verdict is undecided."""
+    """Check one bar for one model, or for a model and its baseline.
+
+    If the estimates are in doubt, the verdict is undecided, and gives the reasons; `whys` are such reasons.
+    """
     names, columns = list(models), list(models.values())
     try:
         if bars.look is not None:
@@ -307,7 +311,7 @@ def _hold(
 def _find_doubts(
     name: str, predictions: PredictionColumns, labels: LabelColumns, *, allows_errors: bool
 ) -> list[str]:
-    """Return reasons why no verdict on this model can be trusted, neither pass nor fail.
+    """Return the reasons why neither a pass nor a fail of this model could be trusted.
 
     Unanswered questions are not a reason, because the tests assume the worst possible answers.
     """
@@ -333,7 +337,7 @@ def _write_remarks(models: Mapping[str, PredictionColumns], labels: LabelColumns
 
 
 def _name_unused(study: Study) -> list[str]:
-    """Name settings of study.toml that do not affect a gate because its tests weight items equally."""
+    """Name the settings of study.toml that a gate does not use, because its tests weight items equally."""
     section = study.estimate.model_dump(exclude={"level"}, exclude_defaults=True)
     return [
         f"estimate.{name} = {value!r} is not used: a gate compares all items together with its bar"

@@ -38,8 +38,8 @@ MANY = 10_000
 def study_clusters(study: Study) -> dict[str, str]:
     """Return item id → cluster, from the column that study.toml names; empty if it names none.
 
-    Clusters are read from the items' source, not from the database, so study.toml may name the column later.
-    With ``"@text"``, the digest of an item's text and options is its cluster.
+    Clusters are read from the items' source, not from the database, so the column can be named after items
+    were stored. With ``"@text"``, the digest of an item's text and options is its cluster.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def _source_portions(study: Study) -> tuple[Iterable[Portion], str]:
 
 
 def read_new_items(study: Study) -> ItemsAhead | None:
-    """Read the items if the study has no database yet, so that bad items do not create one."""
+    """Read the items if the study has no database yet, so that no database is created for bad items."""
     return None if has_database(study.store_url) else read_items_ahead(study)
 
 
@@ -216,16 +216,18 @@ def store_items(study: Study, store: Store, ahead: ItemsAhead | None = None) -> 
 
 
 def read_stored_items(study: Study, store: Store, ahead: ItemsAhead | None = None) -> list[str] | None:
-    """Return the ids of the study's items if the database records that their source was stored completely.
+    """Return the ids of the study's items if the database is known to contain all items of the source.
 
-    Returns None if the source must be read.
+    None means that the caller must read the source.
     """
     digest = ahead.digest if ahead else digest_source(study)
     return store.content.read_source(digest) if digest else None
 
 
 def digest_source(study: Study) -> str | None:
-    """Hash all that determines a study's items; None if no file contains them, or for open answers.
+    """Hash all that determines a study's items.
+
+    The result is None if the items come from no file, or if the study is about open answers.
 
     Examples
     --------
@@ -248,10 +250,11 @@ def digest_source(study: Study) -> str | None:
 def note_source(
     study: Study, store: Store, digest: str | None, ids: list[str], *, are_all: bool = False
 ) -> None:
-    """Record that all items are stored, if there are ≥ `MANY` and their source did not change during reading.
+    """Record that all items of the source are stored, so that a large source need not be read again.
 
-    `digest` is the source's digest, computed before the items were read. With `are_all`, the database had no
-    items before, so the ids need not be compared with stored ones.
+    Nothing is recorded for fewer than `MANY` items, or if the source changed during reading. `digest` is the
+    source's digest, computed before the items were read. With `are_all`, the database had no items before, so
+    the ids need not be compared with stored ones.
     """
     if digest and len(ids) >= MANY and digest == digest_source(study):
         store.content.note_source(digest, ids, are_all=are_all)
@@ -278,9 +281,10 @@ class SourceChanges:
 
 
 def find_source_changes(study: Study) -> SourceChanges:
-    """Compare the stored items with the study's file; no differences if the file is very large.
+    """Find items that are missing in the study's items file, and items whose metadata changed there.
 
-    Texts and options are compared when items are stored.
+    Nothing is reported if the file is very large. Texts and options are not compared here, because they
+    are compared whenever items are stored.
 
     Examples
     --------
@@ -325,9 +329,10 @@ def _read_stored_meta(study: Study) -> dict[str, str]:
 
 
 def read_meta(study: Study, store: Store, column: str) -> ItemValues:
-    """Return every item's value in a metadata column; read the source first if the column was added later.
+    """Return every item's value in a metadata column.
 
-    Raises the same errors as reading the items from their source.
+    If study.toml named the column only after the items were stored, the source is read first, and the same
+    errors are raised as when reading items from it.
     """
     found = store.columns.read_meta(column)
     if (found.code < 0).any() and column in study.items.meta and not store.read_only:

@@ -125,7 +125,10 @@ _READ = TypeAdapter(_Carried)
 
 
 def _pack_scores(items: Sequence[CarriedItem], settings: EstimateSettings) -> dict[str, dict[str, Any]]:
-    """Return id of a scored item → metadata. Data of items without a score are spread over these metadata."""
+    """Return item id → metadata of the item's score.
+
+    All items without a score are distributed over the metadata of the items with a score.
+    """
     scored = [item for item in items if item.is_right is not None]
     rest = [item for item in items if item.is_right is None]
     n = len(scored)
@@ -138,12 +141,13 @@ def _pack_scores(items: Sequence[CarriedItem], settings: EstimateSettings) -> di
 def unpack_scores(
     metadata: Iterable[Mapping[str, Any] | None],
 ) -> tuple[list[CarriedItem], EstimateSettings]:
-    """Return the items in the metadata of scores, each once, and the study's settings for estimates.
+    """Read, from the metadata of scores, the items (each once) and the study's settings for estimates.
 
     Raises
     ------
     BadInput
-        If a score has no such metadata, some scores are missing, or they come from several files.
+        If a score was not made by oversight, if scores are missing, or if the scores come from several
+        files.
     """
     found, files = dict[str, _Carried](), set[tuple[EstimateSettings, int]]()
     for number, fields in enumerate(metadata, start=1):
@@ -253,8 +257,8 @@ def write_scores(study: Study, file: str, model: str) -> WrittenScores:
     Raises
     ------
     BadInput
-        If the study is a panel, its estimates use a panel, the model was not run, or no prediction is
-        confirmed or refuted yet.
+        If the study is a panel or its estimates use one, if the model was not run, or if no prediction of
+        the model is confirmed or refuted yet.
     EstimateError
         If the estimate is not defined for the answers.
     """

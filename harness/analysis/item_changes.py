@@ -114,9 +114,9 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
     Raises
     ------
     BadInput
-        If the item does not exist or is part of an unfinished batch, or if the items file lacks it or
-        contains the same text and options as before. Also if the number of options would change, or if
-        answers and predictions would be kept although an option was replaced or moved.
+        If the study or the items file lacks the item, if the item is part of an unfinished batch, or if its
+        text and options are unchanged. Also if the number of options would change, or if answers and
+        predictions would be kept although an option was replaced or moved.
     RunHeld
         If a run, a search or an import of this study is active.
     """
@@ -225,7 +225,10 @@ def _note(
 
 
 def _erase(store: Store, item: Item, done: Withdrawn, changed: ChangedItem) -> ChangedItem:
-    """Erase a removed item's texts from the database. Adds to `changed` where they were found or remain."""
+    """Erase a removed item's texts from the database.
+
+    Adds to `changed` where the texts were found as examples, and where they remain.
+    """
     texts = {item.text, *_read_former_texts(store, item.id)}
     found = store.erasures.erase_examples(texts)
     store.erasures.erase_calls(texts)

@@ -72,7 +72,7 @@ class ItemFilter:
     expert, asked, verdict
         The item has a question that was put to this expert, was about this class, and had this outcome.
     model, outcome
-        The prediction of this model for the item has this outcome; without `model`, that of any model.
+        The item has a prediction with this outcome, by this model or, without `model`, by any model.
     disagreed
         Two or more models that do not all predict the same option for the item; empty means no condition.
     """
@@ -216,7 +216,7 @@ def _became(outcome: ModelOutcome, option: AnyIntArray, columns: ItemColumns) ->
 
 
 def _disagree(models: Sequence[AnyIntArray]) -> BoolArray:
-    """Return whether the models' options for each item differ; models without an option are ignored."""
+    """Return for each item whether models predict different options; models without one are ignored."""
     lowest = np.full(len(models[0]), np.iinfo(np.int16).max, np.int16)
     highest = np.full(len(models[0]), -1, np.int16)
     for option in models:

@@ -37,7 +37,7 @@ class ItemsOverview:
     median_words, longest_words
         Median and maximum number of words in an item's text.
     repeated
-        Number of items that have the same text and options as another one.
+        Number of items that have the same text and options as another item.
     first
         The first item.
     removed

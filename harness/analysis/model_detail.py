@@ -36,8 +36,8 @@ class EstimatesOverTime:
     points
         Pairs of a number of labels and the estimate from them.
     watchable
-        Whether the intervals are valid simultaneously, so that labels may be watched as they arrive;
-        otherwise each interval is valid only for a number of labels fixed in advance.
+        Whether all intervals are valid simultaneously, so that a reader can watch them while labels arrive.
+        If not, an interval is valid only if its number of labels was fixed in advance.
     why
         Reason why the intervals are not valid simultaneously; empty if `watchable`.
     """

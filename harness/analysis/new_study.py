@@ -94,7 +94,7 @@ class StudyProposal:
 
 
 def find_item_files(folder: str | Path) -> list[str]:
-    """Return the files in a folder that may contain items, in alphabetical order.
+    """Return the files in a folder that could contain items, in alphabetical order.
 
     Examples
     --------
@@ -156,7 +156,10 @@ def limit_tokens(longest: int) -> int:
 
 
 def _find_options(looks: Mapping[str, ColumnLook], rows: int) -> str | tuple[str, ...]:
-    """Find a column of lists, preferably with a usual name, otherwise columns such as ``A`` and ``B``."""
+    """Find the options: a column of lists, or, without such a column, columns such as ``A`` and ``B``.
+
+    Among several columns of lists, one with a usual name is preferred.
+    """
     lists = [name for name, look in looks.items() if look.lists == rows > 0]
     if lists:
         return next((name for name in lists if name.lower() in _LISTS), lists[0])
@@ -195,7 +198,11 @@ def names_truth(name: str, *, own: bool) -> bool:
 
 
 def _find_text(looks: Mapping[str, ColumnLook]) -> str:
-    """Find a column with a usual name, otherwise the one with the longest texts (mean ≥ 20 characters)."""
+    """Find the text column: the one with a usual name, for example ``question``.
+
+    If no column has a usual name, it is the column with the longest texts, if their mean length is at least
+    20 characters.
+    """
     by_name = {name.lower(): name for name, look in looks.items() if look.filled and not look.lists}
     for known in (*_TEXT, *(f"{name}s" for name in _TEXT)):
         if known in by_name:
@@ -206,7 +213,11 @@ def _find_text(looks: Mapping[str, ColumnLook]) -> str:
 
 
 def _find_id(looks: Mapping[str, ColumnLook], rows: int) -> str:
-    """Find a column of unique values: one named like an id, otherwise the first column if it is short."""
+    """Find the id column: a column of unique values that is named like an id.
+
+    If no such column exists, the table's first column is returned if its values are unique and short. If
+    they are not, the result is empty.
+    """
     good = [name for name, look in looks.items() if len(look.hashes) == rows == look.filled]
     named = [name for name in good if _ID.fullmatch(name)]
     first = [name for name in good[:1] if name == next(iter(looks)) and looks[name].longest <= _LONGEST_ID]
@@ -533,7 +544,7 @@ def check_proposal(proposal: StudyProposal, items: str) -> None:
     Raises
     ------
     BadInput
-        If there is no row, no column contains the text, or there are neither classes nor options.
+        If there is no row, if the text column is unknown, or if there are neither classes nor options.
 
     Examples
     --------
@@ -604,5 +615,5 @@ def _value(value: str | Sequence[str]) -> str:
 
 
 def to_toml(text: str) -> str:
-    """Write a text in TOML, whose basic strings are written as in JSON."""
+    """Quote a text as a TOML basic string, which is written as in JSON."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -2,9 +2,9 @@
 
 Control questions serve to correct estimates for experts' errors, or to warn of the errors.
 
-An interim analysis, "look J of L", has a valid level only if about J/L of the answers are in and L was fixed
-beforehand. No look after J may have been taken yet. Look J may be taken again only with the same answers. See
-`check_look`.
+"Look J of L" means interim analysis number J of L planned ones. Its level is valid only if L was fixed
+beforehand, about J/L of the answers are in, and no later look was taken. A look can be taken again only with
+the same answers. `check_look` checks all this.
 """
 
 from __future__ import annotations
@@ -143,12 +143,12 @@ class EstimateOptions:
         return [name for name, is_given in found.items() if is_given]
 
     def check_effect(self, labels: LabelColumns, *, strata: bool) -> None:
-        """Refuse estimate options that have no effect on `labels`; the estimators check all other options.
+        """Refuse options of estimates that do not apply to `labels`.
 
         Raises
         ------
         BadInput
-            If an option has no effect; the message names it.
+            If an option does not apply; the message names it.
         """
         if self.joint and self.anytime:
             raise BadInput("joint, anytime: an anytime interval is for one model; leave out joint or anytime")
@@ -172,8 +172,9 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
     Raises
     ------
     BadInput
-        If study.toml and `look` differ in the planned number of analyses; if the share of answered questions
-        is not near J/L for look J of L; or if the recorded analyses do not allow this one.
+        If study.toml and `look` differ in the planned number of analyses. Also if the share of answered
+        questions is far from the planned share, J/L for analysis J of L; or if the recorded analyses do not
+        allow this one, for example because a later one was recorded.
     """
     name = f"--look {look.look}/{look.looks}"
     if study.estimate.looks not in (None, look.looks):
@@ -224,7 +225,8 @@ class Correction:
         Answers of second experts, shape (items,); known ranges of the error rates. Both are used only if
         `gold` is None.
     name
-        Name of the estimates without `gold`: ``hui_walter``, ``bounded``, or empty if nothing is known.
+        Estimator that corrects for the errors if `gold` is None: ``hui_walter`` or ``bounded``. Empty if
+        nothing is known about the errors.
     errors
         Observed errors of experts, in words; empty if none.
     """
@@ -333,12 +335,12 @@ class ChosenRuns:
 
 
 def find_newest_runs(store: Store, names: Sequence[str] | None, judges: Collection[str] = ()) -> ChosenRuns:
-    """Find the newest run of every model with answers, or of the named models.
+    """Find the newest run of the named models, or, without names, of every model that has answers.
 
     Parameters
     ----------
     names
-        Models; None for all except judges.
+        Names of models; None for all models except judges.
     judges
         Models that are left out unless they are named.
 
@@ -437,7 +439,7 @@ class OpenStudy:
         Raises
         ------
         BadInput
-            If a person answered another expert's question.
+            If somebody answered another expert's question, although the question was not reassigned.
         DataError
             If an item has no cluster.
         """
@@ -465,7 +467,7 @@ class OpenStudy:
 
     @cached_property
     def runs(self) -> StoredRuns:
-        """The newest runs of all models with answers, including judges."""
+        """The newest run of every model that has answers, including judges."""
         return StoredRuns(self.store, find_newest_runs(self.store, None).runs, self.index)
 
     def choose(self, names: Sequence[str] | None = None) -> ChosenRuns:
@@ -530,9 +532,9 @@ class OpenStudy:
 
     @cached_property
     def repeated(self) -> str:
-        """Reason why intervals may be too narrow if many answered items share their texts; otherwise empty.
+        """Warning that intervals may be too narrow; empty unless many answered items share their texts.
 
-        Items that share their texts only within a cluster do not count.
+        Items that share their texts only with items of their cluster do not count.
         """
         labels = self.labels
         items = np.flatnonzero(labels.answered)
@@ -557,7 +559,7 @@ class OpenStudy:
         return found
 
     def explain_choice(self, name: str) -> str:
-        """Return a warning if a search chose a model's workflow by this study's answers; otherwise "".
+        """Return a warning if a search chose a model's workflow by this study's answers; empty if none did.
 
         The model's estimate may then be too high.
         """
@@ -580,7 +582,7 @@ class OpenStudy:
 
     @property
     def pool(self) -> tuple[int, int] | None:
-        """Number of items in the random sample for questions, and of all items; None without a sample."""
+        """Number of items drawn for questions, and number of all items; None if items were not drawn."""
         pool = self.labels.pool
         return None if pool is None else (pool.number, pool.size)
 

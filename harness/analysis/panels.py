@@ -53,8 +53,8 @@ class PanelStudy:
         Column names in every file. Ratings can have one column per annotator instead of the columns
         `annotator` and `label`.
     classes
-        All classes in order; None for the classes that occur in the files, or the options of the study's
-        items.
+        All classes in order. None means the classes that occur in the files or, without files, the options
+        of the study's items.
     clusters
         Item → cluster; empty if items are independent.
     reference
@@ -143,16 +143,16 @@ class PanelStudy:
         name
             Name of the labels in messages: ``"predictions"``, ``"oracle"``.
         partial
-            Whether the file may lack items of the panel, which get −1, and may contain further items.
+            If True, the file can lack items of the panel, which then get −1, and can contain other items.
 
         Raises
         ------
         DataError
             If the file is invalid; the message names file, line and field.
         BadInput
-            If nobody rated an item of the file, except with `partial`; the message names the item.
+            If the panel lacks an item of the file, and `partial` is False; the message names the item.
         EstimateError
-            If the file lacks an item, except with `partial`; the message names the item.
+            If the file lacks an item of the panel, and `partial` is False; the message names the item.
         """
         found = read_choices(path, item=self.item, label=self.label, classes=panel.classes)
         rated = set(panel.items)
@@ -221,7 +221,7 @@ def compare_with_reference(
     predicted, reference
         Shape (N,): class of every item, negative if unreadable or unknown.
     humans
-        Annotators among whom the model is ranked; none of them may have contributed to the reference.
+        Annotators among whom the model is ranked. They must not have contributed to the reference.
 
     Examples
     --------
@@ -333,8 +333,7 @@ def certify(
     predicted
         The model's label of every item: a dictionary, or a table with the columns ``item`` and ``label``.
     oracle
-        True labels of some items, in one of the forms that `predicted` can have, used to test the
-        assumptions.
+        True labels of some items, to test the assumptions; in one of the forms of `predicted`.
     aggregate, weights, pool, test, seed, level
         As in `oversight.harness.panel.assess_superhuman`.
 

@@ -77,8 +77,8 @@ def reread_study(
     name
         The model whose runs are read; None for all.
     pattern
-        A pattern that replaces the study's own. If it is given, replies of imported tables are read again
-        even if another program has read them.
+        Pattern that finds the answer in a reply, instead of the study's pattern. If it is given, replies of
+        imported tables are read again even if another program has read them.
     write
         Whether to store the new readings.
 
@@ -147,7 +147,7 @@ def _asked(study: Study, spec: dict[str, Any], pattern: str | None) -> ReplyForm
 
 
 def _is_ours(prediction: Prediction, pattern: str | None) -> bool:
-    """Whether a reply is stored, and was read by this project or can be read with `pattern`."""
+    """Whether a stored reply can be read again; replies that another program read need a `pattern`."""
     if prediction.status is PredictionStatus.FAILED or prediction.reason == "content filter":
         return False
     is_foreign = prediction.source is Source.IMPORT and prediction.step in ("", Step.LOG)

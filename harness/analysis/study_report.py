@@ -142,8 +142,7 @@ class ModelReport:
     steps
         Step that read an answer → number of predictions; see `oversight.harness.llm.Step`.
     fewer
-        Number of items that have fewer samples than others because a run that asked for more samples was
-        stopped.
+        Number of items without all samples, because a run that asked for additional samples was stopped.
 
     Examples
     --------
@@ -177,7 +176,7 @@ class ModelReport:
 
     @property
     def accuracy(self) -> Estimate | None:
-        """The estimate to show, see `oversight.harness.types.main_estimate`, or None."""
+        """The main estimate of the model's accuracy (see `main_estimate`); None if there is no estimate."""
         return main_estimate(self.estimates)
 
     def doubted(self, why: str) -> ModelReport:
@@ -264,7 +263,7 @@ def _report_model(
 
 
 def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str, Estimate]:
-    """Sort estimates in display order. Estimates with side information that another package adds come last.
+    """Sort estimates in display order; estimates that another package adds come last.
 
     If experts make errors, estimates that allow for the errors come first, and all other estimates get a
     remark.
@@ -296,7 +295,10 @@ def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: St
 
 
 def _check_gold(predictions: PredictionColumns, evidence: StudyEvidence) -> tuple[Check, ...]:
-    """Check whether experts err more often on options that the model predicts; empty without gold answers."""
+    """Check whether experts err more often on options that the model predicts than on other options.
+
+    The result is empty without gold answers.
+    """
     if evidence.gold is None:
         return ()
     answers = answers_for(evidence.gold, predictions, evidence.labels.cluster)
@@ -307,7 +309,7 @@ def _check_gold(predictions: PredictionColumns, evidence: StudyEvidence) -> tupl
 
 
 def _doubt_correction(estimates: Estimates, gold: tuple[Check, ...]) -> Estimates:
-    """If a check of the gold answers failed, add a reason for doubt to the estimate that they correct."""
+    """If a check of the gold answers failed, add this as a reason for doubt to the corrected estimate."""
     failed = "; ".join(f"check {c.name!r} failed: {c.message}" for c in gold if c.passed is False)
     if not failed or "corrected" not in estimates:
         return estimates
@@ -405,7 +407,7 @@ class StudyReport(Displayable):
     Attributes
     ----------
     clusters
-        Number of clusters, and number of items in the largest; None if items are independent.
+        Number of clusters, and number of items in the largest cluster; None if items are independent.
     pool
         Number of items drawn for questions, and number of all items; None if no sample of items was drawn.
     left_out

@@ -55,7 +55,7 @@ def read_text(path: Path) -> str:
 
 
 def explain_kind(start: bytes, name: str) -> str:
-    """Return what kind of file begins with these bytes, and what to do; empty if it may be a data file.
+    """Return what kind of file begins with these bytes, and what to do; empty if it could be a data file.
 
     Examples
     --------

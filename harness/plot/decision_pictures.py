@@ -109,7 +109,7 @@ def _name(model: str, baseline: str) -> str:
 
 
 def plan(found: QuestionPlan | PilotPlan, axes: Axes | None = None) -> Axes:
-    """Draw each protocol's number of questions or, if all numbers are equal, its interval's half-width.
+    """Draw the number of questions per protocol or, if all numbers are equal, the intervals' half-widths.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ def check_lines(model: ModelReport) -> list[str]:
 
 
 def cost_text(model: ModelReport) -> str:
-    """Return for example ``$1.2340 in all, $0.0042 per right answer [$0.0039, $0.0046]``, or an empty text.
+    """Return for example ``$1.2340 in all, $0.0042 per right answer [$0.0039, $0.0046]``.
 
     The text is empty if the price is unknown.
     """
@@ -164,7 +164,7 @@ def _change_text(change: RateChange | None) -> str:
 
 
 def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
-    """Return every coefficient as JSON, with the notes on α and whether α's interval is valid."""
+    """Return every coefficient as JSON; α also has its notes, and a field that says if its interval holds."""
     found: dict[str, Any] = _add_holds(to_json(report))
     if report.alpha is not None:
         found["alpha"]["notes"] = [str(note) for note in report.alpha.notes]
@@ -191,10 +191,10 @@ def certificate_to_json(found: Superhuman, growth: Sequence[GrowthPoint]) -> dic
 
 
 def parity_to_json(found: Parity, level: HumanLevel | None) -> dict[str, Any]:
-    """Return the results of human and model in every bin as JSON, and those in `level` if given.
+    """Return as JSON the results of human and model, in total and per bin, and the indices in `level`.
 
     Every interval has ``holds``, and a reason ``why`` if it may not be valid. ``undefined`` contains a reason
-    for each value that is None.
+    for each value that is None. Without `level`, ``human_level`` is None.
     """
     told: dict[str, Any] = _add_holds(to_json(found)) | {"human_level": to_json(level)}
     for shown, b in zip((told["overall"], *told["bins"]), (found.overall, *found.bins), strict=True):
@@ -205,7 +205,7 @@ def parity_to_json(found: Parity, level: HumanLevel | None) -> dict[str, Any]:
 
 
 def _add_holds(value: Any) -> Any:
-    """Add ``holds``, which says whether ``why`` is empty, to every interval at any depth."""
+    """Add a field ``holds`` to every interval, however deeply nested: true if its field ``why`` is empty."""
     if isinstance(value, list):
         return [_add_holds(one) for one in value]
     if not isinstance(value, dict):

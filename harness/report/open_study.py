@@ -24,7 +24,7 @@ def study_report(
         Folder of the study, path of its ``study.toml``, or the result of
         `oversight.harness.config.read_study`.
     models
-        Names of models; None for all models that were run.
+        Names of models; None for all models except judges.
 
     Raises
     ------

@@ -26,14 +26,15 @@ class SearchedCandidate:
     standing
         Score of the candidate; None while no answer to a labelled item can be scored.
     on_front
-        Whether the candidate is on the Pareto front: no other candidate that answered all items has a score
-        at least as high for at most as many tokens, with one of the two being better.
+        Whether the candidate is on the Pareto front. It is, unless another candidate that answered all items
+        has a higher score without using more tokens, or uses fewer tokens without a lower score.
     raced_out
         Whether the candidate was dropped before it had answered all items.
     diff
         Lines of the unified diff from the parent's source; the source itself for workflows of the library.
     test
-        Accuracy on the test items; None unless the candidate was tested in addition to winner and start.
+        Accuracy on the test items, for candidates that were tested in addition to the search's winner and
+        its start; None for all other candidates.
     """
 
     id: str
@@ -68,15 +69,14 @@ class SearchedWinner:
     truth, start_truth
         Accuracies of winner and start according to the sealed answer key; None if the key was not opened.
     unanswered
-        Text with the numbers of test items on which winner or start gave no option (counted as wrong) or
-        failed.
+        Text that says on how many test items the winner, and the start, gave no option or failed.
     why
         Reason why the interval from selection and confirmation may not be valid; empty if no check fails.
     reused
         Text with the number of other searches whose winners were tested on some of the same test items; empty
         if there are none.
     tokens, start_tokens
-        Tokens of the winner, and of the start, per selection item; None without a score.
+        Tokens of the winner, and of the start, per selection item; None if the workflow has no score.
     """
 
     id: str
@@ -122,7 +122,7 @@ class SearchReport(Displayable):
         Lines on three things: the statistical power of the labels, the experts' observed errors, and the
         items that were removed.
     spent
-        Stage → number of tokens, without answers about removed items.
+        Stage → number of tokens used; tokens for answers about removed items are not counted.
     """
 
     study: str
@@ -175,7 +175,7 @@ class SearchReport(Displayable):
 
     @property
     def scale(self) -> str:
-        """Scale of scores: ``"accuracy"``, or ``"q"``, the share of refuted options that answers avoid."""
+        """Scale of scores: ``"accuracy"``, or ``"q"``, the share of refuted options that were avoided."""
         return "q" if self.fitness == "raw" else "accuracy"
 
     def by_id(self, name: str) -> SearchedCandidate:

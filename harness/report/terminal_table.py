@@ -82,7 +82,7 @@ def classes_tables(study: StudyReport) -> list[RenderableType]:
 
 
 def differences_table(found: ClassComparison) -> RenderableType:
-    """Return a table with a row per result and pair of models, then cautions and withheld results."""
+    """Return a table with a row per metric of each pair of models, then cautions and missing results."""
     table = Table("result", "better?", "difference", "interval", "p", "method", title="Differences by class")
     for name, pairs in found.results.items():
         for c in pairs:
@@ -223,7 +223,7 @@ def _table(study: StudyReport, options: EstimateOptions) -> Table:
 
 
 def _rows(model: ModelReport, options: EstimateOptions) -> list[tuple[str, Estimate | None]]:
-    """Return (name, estimate) of a model's one or two table rows; the second has the anytime interval."""
+    """Return (name, estimate) per table row of a model: its accuracy, then, on request, the anytime one."""
     anytime = model.estimates.get("anytime") if options.anytime else None
     return [(model.name, model.accuracy), *([("  at any time", anytime)] if anytime else [])]
 
@@ -238,7 +238,7 @@ def _level(level: float) -> str:
 
 
 def _warnings(models: Sequence[ModelReport]) -> list[str]:
-    """Return one warning about failed checks, one about doubtful intervals, and where to read more."""
+    """Return a warning about failed checks, a warning about doubtful intervals, and where to read more."""
     failed = [(model.name, c) for model in models for c in model.checks if c.passed is False]
     doubted = [(m.name, m.accuracy.why) for m in models if m.accuracy is not None and m.accuracy.why]
     lines = []
@@ -333,7 +333,7 @@ def _option_lines(models: Sequence[ModelReport], options: EstimateOptions) -> li
 
 
 def _missing_lines(models: Sequence[ModelReport], names: Sequence[str], what: str, of: int) -> list[str]:
-    """Return one line per reason why the estimates `names` are missing for some models."""
+    """Return one line per reason why some models lack one of the estimates `names`."""
     missing = [(m.name, m.undefined[name]) for name in names for m in models if name in m.undefined]
     return [f"{what}{_who(whom, of)}: {why}" for why, whom in _group(missing)]
 
@@ -350,7 +350,7 @@ def _unfinished_lines(models: Sequence[ModelReport]) -> list[str]:
 
 
 def _check_lines(models: Sequence[ModelReport]) -> list[str]:
-    """Return a line with the numbers of checks that passed for all models, failed, or could not be made."""
+    """Return a line with three numbers: checks passed for all models, checks failed, checks not made."""
     states = dict[str, set[str]]()
     for model in models:
         for check in model.checks:

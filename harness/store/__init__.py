@@ -1,4 +1,4 @@
-"""The study's database. All SQL is in this package; repeating a write usually changes nothing."""
+"""The study's database. All SQL is in this package. Writing the same rows twice usually changes nothing."""
 
 import lazy_loader
 

@@ -175,7 +175,7 @@ class Connections:
         """Run a transaction, in which database errors become `StoreError`.
 
         Inside `together`, the block is part of the transaction of `together`. Two transactions with
-        `exclusive` never overlap, so data that were read stay valid until the end of the block.
+        `exclusive` never overlap, so neither changes data that the other has read.
         """
         outer: sa.Connection | None = getattr(self._here, "connection", None)
         if outer is not None:
@@ -312,7 +312,7 @@ class Connections:
 
     @contextmanager
     def rehearsing(self) -> Iterator[None]:
-        """Run a block and then roll back its writes. A marked database also allows such a block."""
+        """Run a block and then roll back its writes. The block can also write into a marked database."""
         with suppress(_NotMeant), self.together(), self.transaction() as connection:
             if self._mark is not None:
                 allow = "PRAGMA query_only=OFF" if self.is_file else "SET TRANSACTION READ WRITE"

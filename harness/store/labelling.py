@@ -97,7 +97,7 @@ def hash_annotation(
 class Quarantined:
     """An annotation that does not count, with the reason.
 
-    `over` is True if the annotation's question has been sent to the server again since then.
+    `over` is True if the annotation's question was sent to the server again after the annotation came.
     """
 
     expert: str

@@ -65,8 +65,8 @@ class DrawnExpert:
     answer, unit_id
         Ids of the answer and of the unit that the question shows.
     place
-        The unit's place, from 1, in the order in which experts are asked about an answer's units until they
-        say no; 0 if questions are not asked in such an order.
+        In designs that ask about an answer's units one after another, until an expert says no: the unit's
+        place in this order, from 1. In all other designs: 0.
     propensity
         Probability with which the question was drawn.
     expert, field

@@ -84,9 +84,9 @@ class ReplyRepository(Repository):
         return {(expert, value): n for expert, value, n in rows}
 
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
-        """Return each person's number of replies in each of at most `most` portions.
+        """Divide replies into at most `most` portions; return person → number of replies, per portion.
 
-        The portions are consecutive in the order of arrival.
+        Replies are divided in their order of arrival.
         """
         t = self._table.c
         last = self._database.read_rows(sa.select(sa.func.max(t.position)))[0][0]

@@ -160,7 +160,7 @@ class RunRepository(Repository):
         ]
 
     def count_over_limit(self, run_id: str, limit: int) -> int:
-        """Return the number of answers from a single call with more than 1.1 · `limit` + 4 output tokens."""
+        """Count the answers that took one call, and more than 1.1 · `limit` + 4 output tokens."""
         table = _PREDICTION.c
         return self.count_predictions(run_id, table.attempts == 1, table.output_tokens > 1.1 * limit + 4)
 
@@ -292,8 +292,8 @@ class RunRepository(Repository):
     def sum_usage(self, run_id: str, answers: Sequence[Usage] | None = None) -> list[Usage]:
         """Return a run's paid usage: one sum per source of answers, then the charges without an answer.
 
-        Cached replies that a workflow uses are not paid again. So for a workflow run, the first sums are
-        replaced by one sum over its paid calls. `answers` is the result of `sum_answers`, if known.
+        A workflow can use cached replies, which are not paid again. So for a workflow run, one sum over its
+        paid calls replaces the sums over its answers. `answers` is the result of `sum_answers`, if known.
         """
         paid = self._sum_booked(run_id, "paid") or (self.sum_answers(run_id) if answers is None else answers)
         return [*paid, *self.sum_charges(run_id)]
@@ -310,7 +310,7 @@ class RunRepository(Repository):
         ]
 
     def sum_charges(self, run_id: str) -> list[Usage]:
-        """Return the usage charged to a run that belongs to no stored answer; empty if there is none."""
+        """Return the usage that a run is charged for although it led to no stored answer; empty if none."""
         return self._sum_booked(run_id, "charged")
 
     def _sum_booked(self, run_id: str, kind: str) -> list[Usage]:

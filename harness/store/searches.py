@@ -50,7 +50,7 @@ class SearchProgress:
     spec
         All settings that determine the search.
     candidates, proposals
-        Number of candidates in the archive, and number of proposals, also of those that were not archived.
+        Number of candidates in the archive, and number of proposals, including those that were not archived.
     winner, winner_name
         Id and name of the winner; None before it is chosen.
     """

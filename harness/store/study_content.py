@@ -98,7 +98,10 @@ class ContentRepository(Repository):
         return [item.id for portion in self.store_items(items) for item in portion]
 
     def store_items(self, items: Iterable[Item]) -> Iterator[list[Item]]:
-        """Store items as `add_items` does, yielding batches; commits only after the last batch is read."""
+        """Store items as `add_items` does, and yield them in batches.
+
+        The items are stored permanently only after the caller has read the last batch.
+        """
         given = set[str]()
         # The transaction is exclusive, so that two processes cannot give the same position to two items.
         with self._database.transaction(exclusive=True) as connection:
@@ -148,8 +151,8 @@ class ContentRepository(Repository):
     def note_source(self, digest: str, ids: Sequence[str], *, are_all: bool = False) -> None:
         """Record that a source contains the first `len(ids)` stored items.
 
-        The source then need not be read again. Nothing is recorded if `ids` differ from the ids of these
-        items; with `are_all`, this is not checked.
+        The source then need not be read again. The method first checks that `ids` are the ids of these
+        items; if they are not, it records nothing. With `are_all`, it does not check.
         """
         if are_all or all(map(eq, self._iterate_first_ids(len(ids)), ids)):
             self._database.add_rows(_SOURCE, ("digest", "items"), [(digest, len(ids))])

@@ -204,9 +204,10 @@ class WithdrawalRepository(Repository):
         return [record for record in AuditRepository(self._database).read_records() if told(record)]
 
     def reseal_batches(self) -> list[AuditRecord]:
-        """Return new content for ``batch`` events whose answers were withdrawn or whose people were renamed.
+        """Return new versions of the ``batch`` events whose digest no longer fits the stored answers.
 
-        Each returned event has a digest of those of its answers that are stored now.
+        The digest no longer fits if answers were withdrawn or people were renamed. A new version has the
+        digest of the event's answers that are stored now.
         """
         answers = DesignRepository(self._database)
         alone = self.find_records(lambda record: record.kind in ("answer", "withdrawn"))

@@ -173,7 +173,7 @@ def _key(name: str, **params: str) -> str:
 
 
 def _choose_items(store: Store, frame: Mapping[str, Any], *, texts: bool) -> list[Fragment]:
-    """Return as many items as the file may contain, as JSON and in the order of their positions."""
+    """Return as many items as fit into the file, as JSON, in the order of their positions."""
     chosen, size, own_options = list[tuple[int, bytes]](), 0, _has_own_options(frame)
     for place, row in _describe_in_order(store, _order_items(store, frame)):
         kept = row if texts else leave_out_texts(row, own_options=own_options)

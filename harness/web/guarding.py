@@ -193,7 +193,7 @@ OPEN = ("/", "/script.js", "/style.css", "/session")
 
 
 def refuse_foreign(request: web.Request, address: PublicAddress) -> web.Response | None:
-    """Return a 403 response to a request for another host or from another page; None if it is allowed."""
+    """Return a 403 response if a request is for another host or comes from another page, or None."""
     hosts = request.headers.getall("Host", [])
     if len(hosts) != 1 or not address.knows(hosts[0]):
         return refuse(403, "this server does not have that name")

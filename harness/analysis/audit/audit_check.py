@@ -42,7 +42,7 @@ class CheckedIds:
 
 
 def _compute(part: str, told: Mapping[str, Any], key: bytes) -> list[str]:
-    """Return a list of one entry, the recomputed id of a row; empty if a column has an impossible type."""
+    """Recompute the id of a row; return it in a list, which is empty if a column has an impossible type."""
     seed, item, option = told["seed"], told["item_id"], told["option"]
     try:
         if part == "controls":
@@ -136,7 +136,7 @@ class AuditCheck:
     Parameters
     ----------
     head
-        Link recorded earlier, which the chain of events must contain; None for no such check.
+        Link that was recorded earlier, to look for in the chain of events; None if no link is known.
     key
         The secret key from which the study's question ids are computed; empty if the study has no key, None
         if the key is not available.
@@ -204,7 +204,7 @@ class AuditCheck:
         return sum(check.end() for check in self._answers.values())
 
     def compare_design(self, numbers: Mapping[str, int]) -> None:
-        """Compare each part of the design with its last freeze; `numbers` maps parts to numbers of rows."""
+        """Compare the design's parts with the last frozen design; `numbers` maps parts to numbers of rows."""
         if self.trail.designs:
             found = {name: {"number": n, "digest": self.parts[name].digest()} for name, n in numbers.items()}
             self.findings.add(*compare_parts(self.trail.designs[-1].detail, found))

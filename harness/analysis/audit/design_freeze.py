@@ -50,7 +50,7 @@ class DesignFreeze:
         )
 
     def end(self, new: int) -> None:
-        """Record a freeze of the design, unless nothing has changed since the last freeze.
+        """Record a freeze of the design if the design has changed since the last freeze.
 
         `new` is the number of rows that were just drawn or changed. If it is 0, a freeze is recorded only if
         settings or numbers of rows differ from those of the last freeze.

@@ -1,4 +1,4 @@
-"""Check a trail's events in order, and compare the stored answers, alone or in batches, with them."""
+"""Check a trail's events in order, and compare the stored answers with the events."""
 
 from __future__ import annotations
 
@@ -75,9 +75,10 @@ class BatchCheck:
             self._portion = []
 
     def end(self, findings: AuditFindings, last_withdrawn: Mapping[str, int]) -> int:
-        """Report differences from the recorded digest.
+        """Report whether the batch's answers differ from the digest in its event.
 
-        Returns the number of answers that cannot be checked, because some were replaced or withdrawn.
+        If some answers were replaced or withdrawn, the batch cannot be checked. Returns the number of
+        answers that cannot be checked.
         """
         self._flush()
         number = self._found.number
@@ -143,8 +144,8 @@ class TrailCheck:
     redacted
         Position of a redacted event → seal, the hash of its remaining content.
     allowed
-        Number of answers that may lack an event, because they existed when the first design was frozen;
-        None if unknown.
+        Number of answers that need no event, because they existed when the first design was frozen; None if
+        unknown.
     """
 
     def __init__(self, findings: AuditFindings, head: str | None = None) -> None:
@@ -322,7 +323,7 @@ class AnswerCheck:
         return None
 
     def end(self) -> int:
-        """Compare the batches with their digests. Returns the number of answers that cannot be checked."""
+        """Compare each batch of answers with its digest. Returns how many answers cannot be checked."""
         return sum(batch.end(self._findings, self._trail.last_withdrawn) for batch in self._batches)
 
 

@@ -49,8 +49,8 @@ class AuditEvent:
         (a foreign task was removed from a server) or ``look`` (an interim analysis). About corrections:
         ``item_removed``, ``item_corrected`` or ``redacted`` (contents of earlier events were erased).
     way
-        Channel of the event: the source of a reply, for example ``page``, ``label_studio`` or ``offline``; or
-        ``command``.
+        Channel through which the event came: ``command``, or a source of replies, for example ``page``,
+        ``label_studio`` or ``offline``.
     person
         The person who acted; empty if unknown.
     asked_id
@@ -60,7 +60,7 @@ class AuditEvent:
     seconds
         Seconds for which the question was visible; None if unknown.
     key
-        Key of the event: a second event with the same key is not stored. None allows repetitions.
+        Key of the event: a second event with the same key is not stored. None if such events can repeat.
     detail
         Further data that can be written as JSON.
     """
@@ -167,7 +167,7 @@ class AuditRepository(Repository):
     """The audit trail of a study."""
 
     def append(self, events: Sequence[AuditEvent]) -> None:
-        """Store events. The caller writes the described rows in the same `Store.together` block."""
+        """Store events. The caller writes the rows that they describe in the same `Store.together` block."""
         with self._database.transaction(exclusive=True) as connection:
             append_events(connection, events)
 

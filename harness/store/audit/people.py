@@ -22,7 +22,7 @@ _HANDOVER, _TASK = HandoverRow.__table__, LabelTaskRow.__table__
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """An expert's absence from `since` to `until`, two ISO 8601 dates that belong to it.
+    """An expert's absence, from the day `since` through the day `until` (ISO 8601 dates).
 
     `until` is empty if the absence is permanent.
     """
@@ -38,7 +38,7 @@ class Absence:
         return not self.until
 
     def holds(self, day: date) -> bool:
-        """Whether the absence does not end before the given day. Its first day is not checked."""
+        """Whether the absence lasts until the given day or longer; its first day is not checked."""
         return not self.until or day.isoformat() <= self.until
 
 

@@ -44,7 +44,10 @@ def book(connection: sa.Connection, run_id: str, kind: Booked, used: Usage) -> N
 
 
 def _hold(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> None:
-    """Store reserved answers as failed predictions, replacing stored predictions but adding their usage."""
+    """Store each reserved answer as a failed prediction.
+
+    A stored prediction of the same answer is replaced, and its usage is added to the new prediction's.
+    """
     t, held = _PREDICTION.c, []
     reason = (
         f"{Fault.LOST}: the call was unfinished when its process ended; the endpoint may have answered it"
@@ -181,7 +184,7 @@ class CallRepository(Repository):
 
     @repeated(twice=True)
     def add_probe(self, endpoint: str, model: str, feature: str, *, offered: bool, detail: str) -> None:
-        """Store whether a model offers a feature, unless it is already stored that the model offers it."""
+        """Store whether a model offers a feature; a stored finding that the model offers it is kept."""
         finding = {"endpoint": endpoint, "model": model, "feature": feature}
         result = {"offered": offered, "detail": detail}
         with self._database.transaction() as connection:
@@ -221,8 +224,9 @@ class CallRepository(Repository):
         """Remove the reservations that a dead process left for a run. Returns their maximum usage.
 
         Call this before a run makes its first call, and only while no other process makes calls for the run.
-        With ``"hold"``, each answer is stored as failed with its maximum usage, and is not requested again
-        automatically. With ``"retry"``, the usage is charged to the run, and the answers are requested again.
+        If `uncertain` is ``"hold"``, each answer is stored as failed with its maximum usage, and is not
+        requested again automatically. If it is ``"retry"``, the run is charged for the usage, and requests
+        the answers again.
         """
         reserved = sa.delete(_LEDGER).where(*_of_run(run_id, "reserved")).returning(_LEDGER)
         with self._database.transaction() as connection:
@@ -241,7 +245,7 @@ class CallRepository(Repository):
             book(connection, run_id, "charged", charge)
 
     def read_charge(self, run_id: str) -> Usage:
-        """Return the usage charged to a run for calls that gave no answer; zeros if none exists."""
+        """Return the usage that a run is charged for calls that gave no answer; zeros if there are none."""
         return self._read(run_id, "charged") or Usage()
 
     @repeated(twice=False)
@@ -252,9 +256,9 @@ class CallRepository(Repository):
             book(connection, run_id, "under way", Usage.sum(change.under_way for change in changes))
 
     def charge_calls_left(self, run_id: str) -> Usage:
-        """Charge a workflow run for calls that a dead process left unfinished, as `charge_left` does.
+        """Charge a workflow run for the calls that a dead process left unfinished. Returns the charged usage.
 
-        In the charged usage, each call counts as one answer.
+        In this usage, the number of answers equals the number of calls.
         """
         with self._database.transaction() as connection:
             charge = self._read(run_id, "under way") or Usage()

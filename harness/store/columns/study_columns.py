@@ -120,12 +120,12 @@ class ColumnRepository(Repository):
         return int(found[0][0]) if found else None
 
     def read_protocols(self) -> list[str]:
-        """Return the sorted names of the protocols that drew questions, without the second phase."""
+        """Return the sorted names of the protocols that drew questions; the second phase is not counted."""
         names = {name for (name,) in self._read(sa.select(_QUESTION.protocol).distinct())}
         return sorted(names - {SECOND_QUESTIONS})
 
     def count_options(self) -> dict[int, int]:
-        """Return the number of items with each number of options, by number of options."""
+        """Return number of options → number of items that have this number of options."""
         return self._once("options", self._count_options)
 
     def _count_options(self) -> dict[int, int]:
@@ -178,7 +178,7 @@ class ColumnRepository(Repository):
             return tuple(read_json(found[0][0])) if len(found) == 1 else ()
 
     def read_labels(self, index: ItemIndex, *, second: bool = False) -> LabelColumns:
-        """Return the labels in order of arrival, and all questions in item order.
+        """Return columns with the labels, in order of arrival, and with all questions, in item order.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class ColumnRepository(Repository):
         Raises
         ------
         BadInput
-            If a question was answered by another expert than its own, although it was not reassigned.
+            If somebody answered another expert's question, although the question was not reassigned.
         """
         return self._once(("labels", id(index), second), lambda: self._read_labels(index, second=second))
 

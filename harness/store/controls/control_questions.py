@@ -244,11 +244,11 @@ class AllReplies(ReplyRepository):
         return dict(Counter(super().count_replies()) + Counter(self._controls.replies.count_replies()))
 
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
-        """Return each person's number of replies in each of at most `most` portions.
+        """Divide replies into at most `most` portions; return person → number of replies, per portion.
 
-        The portions are consecutive in the order of arrival of the replies to the study's questions. The
-        arrival of replies to control questions is numbered separately, so these replies are spread evenly
-        over the portions. This is a good approximation, because control questions have random places.
+        Replies to the study's questions are divided in their order of arrival. Replies to control questions
+        have their own order of arrival, and are spread evenly over the portions. This is a good
+        approximation, because control questions have random places.
         """
         found, more = super().count_arrivals(most), self._controls.replies.count_arrivals(most)
         if not found or not more:

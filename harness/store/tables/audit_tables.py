@@ -59,8 +59,8 @@ class AnswerLinkRow(TableRow, table=True):
     """An expert's link to the answer page: its public id, and hashes of the secrets that open it.
 
     `token_digest` is the hash of the expert's personal code. `session_digest` is the hash of the cookie of a
-    browser that has signed in with the code. Times are ISO 8601 in UTC; `revoked` and `seen` are empty if
-    that never happened.
+    browser that has signed in with the code. Times are ISO 8601 in UTC. `revoked` is
+    empty if the link was not revoked, and `seen` is empty if it was not used.
     """
 
     id: str = Field(primary_key=True)

@@ -92,9 +92,10 @@ class GoldItemRow(TableRow, table=True):
 
 
 class ControlQuestionRow(TableRow, table=True):
-    """A control question in an expert's queue; `item_id` is the id of a gold item or of a study's item.
+    """A control question in an expert's queue.
 
-    `original` is the id of the study's question that is repeated; empty for gold.
+    It is about the gold item `item_id`, or it repeats the study's question `original`, which is about the
+    study's item `item_id`. For a gold question, `original` is empty.
     """
 
     id: str = Field(primary_key=True)
@@ -211,9 +212,7 @@ class UnitRow(TableRow, table=True):
 class UnitDrawRow(TableRow, table=True):
     """An expert drawn for a question about a unit, with the probability of drawing the question.
 
-    `row`, `number` and `attempt` are as in `oversight.harness.open_answers.Draw`; `place` is the unit's order
-    within its answer. `field` is the field of expertise for which the expert was drawn. `question_id` is
-    empty until the question is asked.
+    The columns are the fields of `oversight.harness.store.open_answers.DrawnExpert`.
     """
 
     row: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})

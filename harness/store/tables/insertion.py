@@ -29,8 +29,8 @@ def copy_rows(
 ) -> int:
     """Send rows with COPY to a temporary table, and insert them from there. Returns how many were written.
 
-    The temporary table is needed because COPY cannot handle existing keys. If `known` is ``"replace"``, no
-    two of the given rows may have the same key.
+    The temporary table is needed because COPY cannot handle existing keys. If `known` is ``"replace"``, the
+    given rows must have different keys.
     """
     columns = [table.c[name] for name in names]
     beside = sa.table(f"new_{table.name}", *(sa.column(name) for name in names))
@@ -65,7 +65,7 @@ def _copy(connection: sa.Connection, statement: str, rows: Sequence[tuple[Any, .
 
 
 def meet_known(insert: Insert, table: sa.Table, names: tuple[str, ...], known: Known) -> Insert:
-    """Return an insertion that replaces or keeps (see `known`) a stored row with the key of a new row."""
+    """Return an insertion that, if a row's key is stored, replaces or keeps the stored row (see `known`)."""
     key = [column.name for column in table.primary_key]
     if known == "replace":
         new = {name: insert.excluded[name] for name in names if name not in key}
@@ -170,7 +170,7 @@ def _compile_insertion(
 ) -> tuple[str, Callable[[Sequence[tuple[Any, ...]]], list[Any]]]:
     """Return the SQL, and a function that puts each row's values into the order of the SQL's parameters.
 
-    The result is cached, because compiling takes longer than executing in SQLite.
+    The result is cached, because in SQLite, compiling the SQL takes longer than executing it.
     """
     insert = insert_into(table, dialect).values({name: sa.bindparam(name) for name in names})
     insert = meet_known(insert, table, names, known)

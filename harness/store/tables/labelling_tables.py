@@ -62,7 +62,7 @@ class LabelRevisionRow(_Annotation, table=True):
 class LabelQuarantineRow(_Annotation, table=True):
     """An annotation that does not count, with the reason.
 
-    `over` is True if the annotation's question has been sent to the server again since then.
+    `over` is True if the annotation's question was sent to the server again after the annotation came.
     """
 
     task_id: int

@@ -38,9 +38,9 @@ from oversight.harness.types import (
 
 
 def read_overview(study: Study, store: Store) -> dict[str, Any]:
-    """Return the output of ``oversight estimate --json`` with further texts.
+    """Return the output of ``oversight estimate --json``, plus texts for the page.
 
-    If the estimates fail, the only field, ``why``, gives the reason.
+    If the estimation fails, the result has only the field ``why``, which gives the reason.
     """
     try:
         report = report_study(store, study)
@@ -69,9 +69,9 @@ def describe_report(report: StudyReport) -> dict[str, Any]:
 
 
 def read_differences(study: Study, store: Store) -> dict[str, Any]:
-    """Return the output of ``oversight compare --json`` with warnings.
+    """Return the output of ``oversight compare --json``, plus warnings.
 
-    If the comparison fails, the only field, ``why``, gives the reason.
+    If the comparison fails, the result has only the field ``why``, which gives the reason.
     """
     try:
         made = compare_study(study, store=store)

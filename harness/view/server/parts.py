@@ -1,4 +1,4 @@
-"""Compute the parts of the page, each once per version of the database for all requests."""
+"""Compute the parts of the page; each part is computed once per version of the database."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Parts:
         return write_json({**found, "behind": behind})
 
     async def prepare(self) -> None:
-        """Read the page's first part and its filters' columns in advance, so that requests need not wait."""
+        """Read in advance what the page needs first: its first part, and the columns that it filters by."""
         await self._feed.begun()
         await self.read_part("frame", {})
         if not (self._study.experts.is_panel or self._study.is_open):
