@@ -1,4 +1,4 @@
-"""Answer requests by key, and ask once more after an unusable reply: the base class of broker and replay."""
+"""The base class of broker and replay: answers requests by key, and asks for one correction of a reply."""
 
 from __future__ import annotations
 

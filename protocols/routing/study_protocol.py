@@ -1,6 +1,6 @@
-"""Create the rule that a study names, and read the questions that it has drawn.
+"""Create the routing rule that a study names, and read the questions that the rule has drawn.
 
-A rule draws yes/no questions, or choices among all options for a panel's annotators.
+A rule draws yes/no questions or, in a panel, questions in which annotators choose among all options.
 """
 
 from __future__ import annotations

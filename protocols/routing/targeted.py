@@ -56,8 +56,8 @@ class Targeted:
         Share of the propensity that is spread evenly over the item's options; ignored if there is only one
         model.
     judge_probabilities
-        Item id → judges' probability of each option; empty without judges. A wrong judge costs questions,
-        not validity: propensities are recorded, and bounded from below if `epsilon` is above 0.
+        Item id → judges' probability of each option; empty without judges. A wrong judge makes estimates less
+        precise, but not invalid: propensities are recorded, and bounded from below if `epsilon` is above 0.
     """
 
     roster: Roster
@@ -137,8 +137,8 @@ class Targeted:
 class Disagreement(Targeted):
     """Comparison of two models that asks only about items on which they differ.
 
-    Items on which the models agree need no question and do not affect the difference. The accuracy of one
-    model cannot be estimated.
+    Items on which the models agree need no question and do not affect the difference. The accuracy of
+    either model alone cannot be estimated.
     """
 
     name: str = name_protocol("Disagreement")

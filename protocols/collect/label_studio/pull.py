@@ -52,7 +52,7 @@ class Snapshot:
     queued
         Expert → task id → task.
     live
-        (expert, task id) → annotation id → its last revision, unless it was deleted.
+        (expert, task id) → annotation id → the annotation's last revision; deleted annotations are left out.
     homes
         (expert, annotation id) → id of the task where it was first seen.
     quarantined
@@ -184,8 +184,8 @@ def examine(
     Parameters
     ----------
     there
-        Ids of all tasks on the server if `rows` are all answered tasks; None if `rows` are only the changed
-        ones.
+        Ids of all tasks on the server, if `rows` contains all answered tasks. None, if `rows` contains only
+        tasks that changed.
     predicted
         Task id → time since which the task has a prediction.
     """

@@ -178,8 +178,8 @@ class Client(Transport):
         Returns
         -------
         list of dict
-            ``id``, ``digest`` (a hash of the task's data, which would need much memory), ``updated_at`` in
-            ISO 8601, and all ``annotations``.
+            ``id``, ``digest`` (a hash of the task's data, which are not kept, to save memory), ``updated_at``
+            in ISO 8601, and all ``annotations``.
         """
         changed = {"filter": "filter:tasks:updated_at", "operator": "greater", "type": "Datetime"}
         value = since.astimezone(UTC).strftime(_CLOCK)
