@@ -177,7 +177,7 @@ def route_questions(
     questions
         Number of questions for which items are drawn; None uses the number in study.toml.
     more
-        Number of further questions, for which further items are drawn; None for no further questions.
+        Number of questions to add to earlier ones. Further items are drawn for them, unless `second` is set.
     second
         Whether the `more` questions are second questions about items whose first answer was no.
 

@@ -94,7 +94,7 @@ class CallCache:
 
 
 def _counts(call: StoredCall) -> bool:
-    """Whether a stored call is final: answered or lost. A call that failed in another way is sent again."""
+    """Whether a stored call was answered or was lost. A call that failed for another reason is sent again."""
     return not call.error or call.error.startswith(f"{Fault.LOST}: ")
 
 

@@ -69,8 +69,8 @@ class FailureTimes:
     ----------
     families
         Program id → ids of the programs in its lineage, itself included. Programs whose lineages overlap may
-        fail for the same reason, so a failure of one is no sign that the endpoint caused a failure of the
-        other. A program without an entry is alone in its lineage.
+        fail for the same reason, so their failures do not show that the endpoint is down. A program
+        without an entry is alone in its lineage.
     """
 
     families: dict[str, frozenset[str]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The base class of broker and replay: answers requests by key, and asks for one correction of a reply."""
+"""Base class of broker and replay: answers requests by key, and asks once for a better reply if needed."""
 
 from __future__ import annotations
 

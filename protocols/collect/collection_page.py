@@ -128,8 +128,8 @@ class Arrivals:
         Person → number of the person's answers in each portion. All answers, including those without a time,
         are sorted by arrival and split into portions of equal size.
     per_hour
-        Person → answers with a time, per hour between the person's first and last such answer. People with
-        fewer than two answers with a time are left out.
+        Person → number of answers with a time, divided by the hours between the first and the last of them.
+        People with fewer than two answers with a time are left out.
     last
         Person → time of their last answer with a time, in the format of `starts`.
     """

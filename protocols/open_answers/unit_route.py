@@ -222,8 +222,8 @@ def _put_due(study: Study, store: Store, frame: Frame, items: Mapping[str, Item]
 def _find_colleagues(store: Store, frame: Frame, roster: Roster) -> dict[str, list[str]]:
     """Return, for each asked question, the experts of its field who could be a second expert.
 
-    These experts were not drawn for the question, and it was not reassigned to them. If a unit's field is
-    unknown, its question is included only after an expert answered it with yes or no.
+    These experts were not drawn for the question, and the question was not reassigned to them. If a unit's
+    field is unknown, the unit's question is included only after an expert answered it with yes or no.
     """
     drawn, units = store.open_answers.read_draw(), {unit.id: unit for unit in frame.units}
     said = store.replies(panel=False).find_values([row.question_id for row in drawn if row.question_id])

@@ -96,7 +96,8 @@ def insert_overlap(
     Parameters
     ----------
     colleagues
-        Id of a question that can get a second expert → experts of its field, without those drawn for it.
+        Id of a question that can get a second expert → experts of the question's field who were not drawn for
+        the question.
     draws
         As in `insert_controls`.
 

@@ -101,7 +101,7 @@ class Targeted:
         """Return the probability with which each option is asked about, shape (items, largest K).
 
         A row sums to 1, or to 0 if nothing is asked about the item. Nothing is asked if there is only one
-        model and its prediction is unreadable, because this prediction is wrong whatever the true option is.
+        model and its prediction is unreadable, because an unreadable prediction always counts as wrong.
         """
         predicted, k = predicted_matrix(items, self.predictions), option_counts(items)
         alone = predicted.shape[1] == 1

@@ -15,7 +15,7 @@ single candidate far above all others is shrunken by up to twenty points; the up
 for this (`oversight.agents.search.fitness.breakthroughs`).
 
 `compare_paired` compares a child with its parent. It averages the differences over the items that both
-answered. The standard error includes two imaginary items on which they disagree, one each way, as in
+answered. The standard error includes two imaginary items, one won by each program, as in
 `oversight.harness.estimate.paired` for proportions (Bonett & Price 2012). Without them, three lucky items in
 a row would count as proof, although this happens by chance one time in eight, and programs that have not
 differed yet would count as equal. The difference is then shrunk by the spread of the candidates. The verdict

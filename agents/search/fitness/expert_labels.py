@@ -2,11 +2,11 @@
 
 A search can also use only complementary labels, which name a wrong option. "Towards Scalable Oversight via
 Partitioned Human Supervision", App. B, has two ways to obtain them. If the right option is known, a wrong
-option is drawn uniformly, and the right option is discarded. Otherwise an expert says whether a uniformly
-drawn option is right, and items with a yes are left out. Whether an item with K options has a yes is then
-pure chance, with probability 1/K. So for items with the same K, the remaining items are a random sample; if K
-varies, fewer items with small K remain. In both cases, the option with a no is drawn uniformly from the wrong
-options.
+option is drawn uniformly, and the right option is discarded. If it is not known, an expert says whether a
+uniformly drawn option is right, and items with a yes are left out. Whether an item with K options has a yes
+is then pure chance, with probability 1/K. So for items with the same K, the remaining items are a random
+sample; if K varies, fewer items with small K remain. In both cases, the option with a no is drawn uniformly
+from the wrong options.
 """
 
 from __future__ import annotations

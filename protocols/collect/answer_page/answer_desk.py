@@ -178,9 +178,10 @@ class AnswerDesk:
         Returns
         -------
         dict
-            ``study``, ``person``, ``instructions``; ``done`` of ``of`` questions are answered,
-            ``elsewhere`` of these through another channel; ``questions``: the next open ones, at most three,
-            as returned by `QuestionSheet.show_question`.
+            ``study``, ``person``, ``instructions``; ``of``: number of the person's questions; ``done``:
+            number of answered questions, including ``elsewhere``, the number answered on another channel;
+            ``questions``: the next open questions, at most three, as returned by
+            `QuestionSheet.show_question`.
         """
         with self._lock:
             self._queues.refresh()

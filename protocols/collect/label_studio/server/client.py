@@ -52,7 +52,7 @@ _ANSWERED = [
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """State of a project on the server; `settings` has those settings that a push sets."""
+    """State of a project on the server; `settings` has the current values of settings that a push sets."""
 
     id: int
     description: str

@@ -185,8 +185,8 @@ def find_servers() -> Path:
 def _find_folder(name: str) -> Path:
     """Return the folder of a server's data.
 
-    Older versions kept the data in the cache directory. If such a server is stopped, its data are moved to
-    the data directory. If it runs, its folder in the cache is returned.
+    Older versions kept the data in the cache directory. If the server is stopped, this function moves such
+    data to the data directory. If the server runs, its folder in the cache is returned.
     """
     place, before = find_servers() / name, cache_dir() / "label-studio" / "servers" / name
     if name and not place.exists() and before.is_dir():
