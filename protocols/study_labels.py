@@ -177,14 +177,14 @@ def route_questions(
     questions
         Number of questions for which items are drawn; None uses the number in study.toml.
     more
-        Number of questions by which to extend the draw of items.
+        Number of questions to add to earlier ones. Further items are drawn for them, unless `second` is set.
     second
-        Whether to draw `more` questions as second questions about items answered no.
+        Whether the `more` questions are second questions about items whose first answer was no.
 
     Raises
     ------
     BadInput
-        If a number of questions is not positive, or the study does not support it.
+        If `questions` or `more` is not positive, or the study does not support this draw.
     ConfigError
         If the study is already a panel, or another rule drew questions before.
     DataError

@@ -17,7 +17,10 @@ _TASK: Payload = {
 
 
 def check_sandbox() -> list[Finding]:
-    """Start each tier and run a program in it. Returns one finding per tier; only the default is required."""
+    """Start each tier and run a program in it. Returns one finding per tier.
+
+    Only the default tier must work.
+    """
     return [asyncio.run(_try(name)) for name in TIERS]
 
 

@@ -66,8 +66,8 @@ class PromptFormat:
         Content of each field whose name contains ``answer``: ``"letter"`` or ``"option"`` (the option's
         text). Small models give texts more reliably than letters.
     field_chars
-        Maximum number of characters of any other field; None sets no limit. The style ``"parts"`` states the
-        limit in the prompt, ``"json"`` in the schema; ``"lines"`` ignores it.
+        Maximum number of characters of a field that is not an answer; None sets no limit. The style
+        ``"parts"`` states the limit in the prompt, ``"json"`` in the schema; ``"lines"`` ignores it.
     max_tokens
         Token limit of a reply; in the style ``"lines"``, of each line.
     examples
@@ -115,9 +115,9 @@ class Role:
 
 
 def default_roles(items: Sequence[Item]) -> tuple[Role, ...]:
-    """Return one role per option and then a generalist, if all items have the same options.
+    """Return one role per option, followed by a generalist.
 
-    Otherwise the generalist is the only role.
+    If items have different options, the generalist is the only role.
     """
     shared = {frozenset(item.options) for item in items}
     names = items[0].options if len(shared) == 1 else ()

@@ -94,7 +94,7 @@ class CallCache:
 
 
 def _counts(call: StoredCall) -> bool:
-    """Whether a stored call was answered or lost. A call that failed for another reason is sent again."""
+    """Whether a stored call was answered or was lost. A call that failed for another reason is sent again."""
     return not call.error or call.error.startswith(f"{Fault.LOST}: ")
 
 
@@ -128,10 +128,10 @@ class CallUnderWay:
     _started: float = field(default_factory=time.perf_counter)
 
     def rows(self, reply: ModelReply | None, price: Price | None, error: str = "") -> list[StoredCall]:
-        """Return a call's rows to store: its answer or error and, if any, the usage of its other attempts.
+        """Return the rows that store a call: its answer or error and, if any, usage of its other attempts.
 
-        The second row has a random key and is never looked up. If a failed call is requested again, it is
-        sent again, and its new row replaces the first row.
+        The row of the other attempts has a random key and is never looked up. If a failed call is requested
+        again, it is sent again, and its new row replaces the row with the error.
         """
         used, answer = self.account.used, reply or _NOTHING
         sent = max(0, used.input_tokens - answer.input_tokens)
@@ -424,7 +424,7 @@ class Broker(RequestDraws):
         return reply
 
     async def _pay(self, call: CallUnderWay, request: Request, *, as_it_comes: bool) -> ModelReply:
-        """Send a call. If the reply is empty or cut short, send it again with twice the token limit."""
+        """Send a call; send it again with twice the token limit if the reply is empty or cut short."""
         reply = await self._send(call, request)
         if as_it_comes or _whole(reply):
             return reply

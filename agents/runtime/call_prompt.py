@@ -25,10 +25,10 @@ NOBODY = "You are a helpful assistant."
 def make_call_request(call: Call, item: Item, shape: PromptFormat) -> Request:
     """Return the request of a call about one item, in the style ``"parts"`` or ``"json"``.
 
-    The system message contains the role and the format. The study's examples follow as earlier turns (if an
-    answer is requested), then the inputs and the instruction. Calls that differ only in the item thus share
-    a prefix, which endpoints can cache. Every message ends with a line break, because the chat templates of
-    base models join messages without a separator.
+    The system message contains the role and the format. If an answer is requested, the study's examples
+    follow as earlier turns. The inputs and the instruction come last. Calls that differ only in the item
+    thus share a prefix, which endpoints can cache. Every message ends with a line break, because the chat
+    templates of base models join messages without a separator.
     """
     turns = [Message("system", _system(call, item, shape))]
     for example, answer in shown_examples(call, item, shape):

@@ -69,8 +69,8 @@ class FailureTimes:
     ----------
     families
         Program id → ids of the programs in its lineage, itself included. Programs whose lineages overlap may
-        fail for the same reason, so a failure of one is no sign that the endpoint caused a failure of the
-        other. A program without an entry is alone in its lineage.
+        fail for the same reason, so their failures do not show that the endpoint is down. A program
+        without an entry is alone in its lineage.
     """
 
     families: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -170,8 +170,8 @@ class Workbench:
         Prompt format of the study.
     blames_program
         Whether a call without a usable reply counts against the program, as in a search. If True, the item
-        counts as wrong unless the program answers anyway, and the reason of any other failure includes the
-        time of the failure. If False, a call without a usable reply makes the item's prediction fail.
+        counts as wrong unless the program still answers it, and other failures are stored with their times.
+        If False, the item's prediction gets the status FAILED.
     """
 
     broker: RequestDraws | DryRunBroker
@@ -183,7 +183,7 @@ class Workbench:
 
 @dataclass(slots=True)
 class ItemUsage:
-    """Usage of one item's run so far, and the reasons of its latest failed call and unusable reply."""
+    """Usage of one item's run so far, and why its latest failed call and latest unusable reply failed."""
 
     started: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0

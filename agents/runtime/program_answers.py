@@ -24,8 +24,8 @@ async def answer_items(
     If a program raises, loops or exceeds a limit, its prediction is UNREADABLE, which counts as wrong. So
     crashing is never an advantage. A prediction is FAILED if a call failed after all retries, even if the
     program returned an answer, because a program must not choose which failures are left out. In a search
-    (`Workbench.blames_program`), neither a reply that stays empty or cut short nor a request that the
-    endpoint refuses makes a prediction FAILED.
+    (`Workbench.blames_program`), two failures of a call do not make a prediction FAILED: a reply that stays
+    empty or cut short, and a request that the endpoint refuses.
 
     Parameters
     ----------

@@ -120,7 +120,7 @@ def read_object(text: str) -> dict[str, Any] | None:
     """Return the JSON object in a reply: the whole reply, a fenced block, or the first object that parses.
 
     Returns None if the reply has no JSON object. Fields that are nested too deeply are left out. If the
-    nesting is too deep for the parser, the result is empty.
+    nesting is too deep for the parser, the returned object is empty.
     """
     found = _find_object(text)
     return found and {field: value for field, value in found.items() if not _is_deep(value)}

@@ -1,4 +1,4 @@
-"""Answer requests by key, and ask once more after an unusable reply: the base class of broker and replay."""
+"""Base class of broker and replay: answers requests by key, and asks once for a better reply if needed."""
 
 from __future__ import annotations
 

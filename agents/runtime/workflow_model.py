@@ -254,7 +254,7 @@ def run_workflow(
     retry_failed
         Whether to answer failed items again.
     terms
-        Processes that make the calls, and how lost calls are treated.
+        Settings: which processes make the calls, and how lost calls are treated.
 
     Raises
     ------

@@ -48,7 +48,7 @@ class SandboxLimits:
         Seconds that a session may stay silent while none of its calls is open.
     total
         Seconds that a session may last, not counting time in which a call is open. All sessions of a run
-        together may last this long, plus `seconds` per task.
+        together may last `total` plus `seconds` per task.
     """
 
     seconds: float = 1.0
@@ -230,7 +230,7 @@ class Stopped(Exception):
 
 
 class StoodStill(Stopped):
-    """A session waited or lasted too long. It is not repeated, because the repetition would last as long."""
+    """A session waited or lasted too long. It is not repeated, because it would last as long again."""
 
 
 class TimedHost:

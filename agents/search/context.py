@@ -186,7 +186,7 @@ class SearchContext:
         """Answer feedback items with a candidate, and compare its answers with the experts' labels.
 
         The items are answered in portions, in the slot's random order, until `wanted` answers are refuted.
-        Further answers would cost calls but would not be shown.
+        Further answers would cost calls, but the optimiser would not see them.
         """
         items = self.items("feedback")
         order = [items[i] for i in self.rng("judged", slot).permutation(len(items))]

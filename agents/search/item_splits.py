@@ -27,7 +27,7 @@ SPLITS = ("feedback", "select", "confirm", "test")
 
 
 def collect_labels(labels: LabelColumns) -> tuple[LabelColumns, list[str]]:
-    """Return the answers that can be used before all questions are answered, and notes on other answers.
+    """Return the answers that a search may use while questions are open, and notes on answers left out.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def refuse_silent(answered: ClassCounts, how: str) -> None:
 
 
 def describe_rates(rates: Mapping[str, float]) -> list[str]:
-    """Return a note if experts answered a larger share of the questions about some classes; else empty."""
+    """Return a note if experts answered unequal shares of the questions about different classes."""
     if not rates:
         return []
     name = min(rates, key=lambda each: rates[each])
@@ -183,10 +183,10 @@ def draw_splits(
 def order_by_worth(items: Sequence[Item], labelled: ExpertLabels) -> tuple[Item, ...]:
     """Sort items by the share of wrong options that their labels rule out, largest first (stable sort).
 
-    One yes shows as much about which of two programs is better as about K no answers, and a proposal
-    continues only if it does well on the first items. If options are drawn uniformly, labels do not depend on
-    the items' difficulty, so the first items are as difficult as later items. This can be false for routed
-    items, so the order stays unchanged if any item is routed.
+    To find out which of two programs is better, one yes is worth about K no answers. A proposal continues
+    only if it does well on the first items, so these should have the best labels. If options are drawn
+    uniformly, labels do not depend on the items' difficulty, so the first items are as difficult as later
+    items. This can be false for routed items, so the order stays unchanged if any item is routed.
     """
     if labelled.routed.any():
         return tuple(items)

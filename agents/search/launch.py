@@ -275,7 +275,7 @@ async def continue_search(
 
 
 def _end_as_named(context: SearchContext) -> Ended | None:
-    """Return the end of a search whose winner was named early, so that no later proposal can win.
+    """Return the end of a search that stopped at a cap and named a winner, which can no longer change.
 
     Returns None if no winner was named, or if the search ran to its end and recorded finalists.
     """

@@ -77,7 +77,7 @@ def rivals(context: SearchContext, seen: Sequence[str], n: int) -> list[str]:
 def why_dropped(board: Board, candidate: str, rivals: Sequence[str], n: int, share: float) -> str:
     """Return the reason to stop a candidate after n items; empty if it continues.
 
-    `share` is the share of the proposals that continue.
+    `share` is the share of the competing proposals that continue after this rung.
     """
     if candidate not in board.places:
         return "no scored answer"
@@ -169,8 +169,8 @@ async def seed(context: SearchContext) -> str:
     Returns
     -------
     str
-        Reason to stop the search, or an empty text. The search stops if the start workflow gives no readable
-        answer to the items of the first rung, or if none of the library's other workflows does.
+        Reason to stop the search, or an empty text. The search stops if the start workflow has no readable
+        answer to the items of the first rung, or if the library's other workflows together have none.
     """
     library, items = context.programs, context.items("select")
     for j, program in enumerate(library):
@@ -282,7 +282,9 @@ def _note_leaders(context: SearchContext, view: PolicyView) -> None:
 
 
 async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> Proposal:
-    """Return a proposal whose program runs, repaired if needed, or one that says why no program runs.
+    """Return a proposal whose program runs, after repairs if needed.
+
+    If no program runs, the returned proposal contains the reason instead of a program.
 
     Raises
     ------

@@ -156,7 +156,7 @@ def _identity(section: SearchSection) -> dict[str, Any]:
 
 
 def _fit_in_flight(study: Study, section: SearchSection) -> int:
-    """Return the number of slots whose first rungs together use most of the endpoint's concurrency."""
+    """Return how many slots may run at once: their first rungs use most of the endpoint's concurrency."""
     settings = study.model(model_name(study, section.model))
     return min(_MOST, max(FEWEST, math.ceil(_FILLED * settings.concurrency / section.rungs[0])))
 

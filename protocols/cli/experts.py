@@ -223,5 +223,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Run one sub-verb."""
+    """Run the chosen sub-verb."""
     SUB_VERBS[args.action][0](args, study_of(args))

@@ -350,7 +350,7 @@ def _days(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Run one sub-verb."""
+    """Run the chosen sub-verb."""
     study = study_of(args)
     module, _, name = SUB_VERBS[args.action][0].partition(":")
     action = getattr(import_module(f"oversight.protocols.cli.{module}"), name)

@@ -50,7 +50,7 @@ def _tell(done: RoutedUnits) -> str:
 
 
 def show_units(args: argparse.Namespace, study: Study) -> None:
-    """Split answers into units, or read corrected units from a file; store and, on request, write them."""
+    """Store the units of answers, split here or read from a file of corrections; on request, export them."""
     refuse_mark(study.store_url)
     with Store(study.store_url) as store:
         if args.replace and store.open_answers.read_draw():
@@ -80,7 +80,7 @@ def _store_frame(store: Store, frame: Frame) -> None:
 
 
 def simulate(args: argparse.Namespace, study: Study) -> None:
-    """Answer all questions from a file of true labels, including questions that follow."""
+    """Answer all questions from a file of true labels, including questions that these answers make due."""
     if not args.key:
         raise BadInput("give the true labels with --key FILE (columns item, model, unit, label)")
     if args.sensitivity != 1 or args.specificity != 1:

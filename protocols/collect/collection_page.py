@@ -128,8 +128,8 @@ class Arrivals:
         Person → number of the person's answers in each portion. All answers, including those without a time,
         are sorted by arrival and split into portions of equal size.
     per_hour
-        Person → answers with a time, per hour between the person's first and last such answer. People with
-        fewer than two answers with a time are left out.
+        Person → number of answers with a time, divided by the hours between the first and the last of them.
+        People with fewer than two answers with a time are left out.
     last
         Person → time of their last answer with a time, in the format of `starts`.
     """
@@ -253,12 +253,12 @@ def read_collection(study: Study, store: Store) -> dict[str, Any]:
         ``is_panel``: whether people choose among all options instead of answering yes or no. ``people``: list
         with each person's ``name``, the fields of `QueueProgress`, and ``per_hour`` and ``last`` as in
         `Arrivals` (None if unknown). ``asked, answered, open, foreign``: sums over all people. ``arrivals``:
-        the remaining fields of `Arrivals`. ``quarantine``: annotations that do not count, with ``of``, their
-        number; ``reasons``, reason → number; and ``rows``, at most `MOST_SHOWN` of these annotations.
-        ``next``: next steps, each a sentence and a command. ``campaign``: whether questions are on a Label
-        Studio server. ``deadline``: last day of the collection in ISO 8601, or None. ``items_drawn``:
-        ``drawn``, the number of items drawn from a pool; ``of``, the size of the pool; and ``text``, a
-        sentence with both numbers. It is None if all items are asked about.
+        the remaining fields of `Arrivals`. ``quarantine`` describes the annotations that do not count: ``of``
+        is their number, ``reasons`` maps each reason to a number, and ``rows`` has at most `MOST_SHOWN` of
+        them. ``next``: next steps, each a sentence and a command. ``campaign``: whether questions are on a
+        Label Studio server. ``deadline``: last day of the collection in ISO 8601, or None. ``items_drawn``:
+        None if all items are asked about; otherwise ``drawn``, the number of items drawn from a pool, ``of``,
+        the size of the pool, and ``text``, a sentence with both numbers.
     """
     panel = study.experts.is_panel
     try:

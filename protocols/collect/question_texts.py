@@ -28,8 +28,7 @@ class QuestionTexts:
     own_options
         Whether each question shows the options of its item, in the item's order.
     template
-        The question in the experts' language, with ``$option`` for the option; if None, it is asked in
-        English.
+        Text of the question, with ``$option`` in the place of the option; None for the English default.
     """
 
     classes: tuple[str, ...]

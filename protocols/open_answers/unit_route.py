@@ -45,11 +45,11 @@ class RoutedUnits:
     new
         Number of questions that this call added to experts' queues.
     again
-        Number of control questions that ask a second expert about the same unit, by expert and by kind.
+        Control questions that ask a second expert about a unit: their numbers by expert and by kind.
     drawn, of
         Number of questions drawn, and number of all possible questions.
     answers, units
-        Number of answers and of units in the frame.
+        Number of answers and number of units in the frame.
     waiting
         Number of drawn questions that may be asked later, depending on answers to other questions.
     """
@@ -84,7 +84,7 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
     ModelError
         If the splitter or the judge does not reply; replies received before are stored and used next time.
     DataError
-        If a rubric is invalid, or nobody in the roster judges a field.
+        If a rubric is invalid, or a field has no expert in the roster.
     """
     refuse_mark(study.store_url)
     if questions is not None and questions < 1:
@@ -134,7 +134,7 @@ def draw_units(
     Raises
     ------
     DataError
-        If nobody in the roster judges a field, or an expert would be asked more than the roster allows.
+        If a field has no expert in the roster, or an expert would get more questions than the roster allows.
     """
     table = frame.table
     if judge is not None:
@@ -222,8 +222,8 @@ def _put_due(study: Study, store: Store, frame: Frame, items: Mapping[str, Item]
 def _find_colleagues(store: Store, frame: Frame, roster: Roster) -> dict[str, list[str]]:
     """Return, for each asked question, the experts of its field who could be a second expert.
 
-    These experts were not drawn for the question, and it was not reassigned to them. If a unit's field is
-    unknown, its question is included only after an expert answered it with yes or no.
+    These experts were not drawn for the question, and the question was not reassigned to them. If a unit's
+    field is unknown, the unit's question is included only after an expert answered it with yes or no.
     """
     drawn, units = store.open_answers.read_draw(), {unit.id: unit for unit in frame.units}
     said = store.replies(panel=False).find_values([row.question_id for row in drawn if row.question_id])

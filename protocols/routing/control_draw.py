@@ -96,7 +96,8 @@ def insert_overlap(
     Parameters
     ----------
     colleagues
-        Id of a question that can get a second expert → experts of its field, without those drawn for it.
+        Id of a question that can get a second expert → experts of the question's field who were not drawn for
+        the question.
     draws
         As in `insert_controls`.
 
@@ -251,8 +252,8 @@ def _draw_gold(
 ) -> Iterator[ControlQuestion]:
     """Yield questions on gold items in random order, half of them about the true option.
 
-    If more questions are needed than there are gold items, each item is used a second time: with a false
-    option if the first question was about the true option, otherwise with the true option. The option's
+    If more questions are needed than there are gold items, each item is used a second time. The second
+    question is about a false option if the first was about the true option, and vice versa. The option's
     expert is drawn as for the study's questions. So experts have the same overall error rates on gold items
     and on the study's items, if these items are similar.
     """

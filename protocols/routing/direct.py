@@ -33,7 +33,7 @@ class Direct:
     items
         The panel's items, in the panel's order. Each item's options must include every class of the panel.
     panel, predicted
-        Ratings, and the model's class per item (negative: unreadable).
+        The panel's ratings, and the index of the model's class for each item; negative if unreadable.
     seed
         Seed of the draws of annotators, items and experts.
     limit
@@ -69,7 +69,7 @@ class Direct:
         return [self.items[int(j)] for j in places]
 
     def next_questions(self, answers: Iterable[Answer] = ()) -> list[Question]:
-        """Return the open questions, given all answers so far; empty if everything is known."""
+        """Return the questions that are still to be asked, given all answers so far."""
         return self._sequential().next_questions(self.asked, list(answers))
 
     def result(self, answers: Iterable[Answer], *, level: float = 0.95) -> DirectResult:

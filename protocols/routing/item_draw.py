@@ -60,7 +60,7 @@ def draw_items(study: Study, store: Store, ids: Sequence[str], wanted: int | Non
     Raises
     ------
     BadInput
-        If there is no draw to extend, no item is left to draw, or the way of drawing is not supported.
+        If there is no draw to extend, no item is left to draw, or the setting ``draw`` cannot be used.
     ConfigError
         If items or questions were drawn before in another way.
     """
@@ -87,12 +87,12 @@ def draw_items(study: Study, store: Store, ids: Sequence[str], wanted: int | Non
 
 
 def check_way_of_drawing(study: Study, *, is_drawn: bool) -> None:
-    """Raise an error if this study does not support its way of drawing items (``draw`` under [experts]).
+    """Raise an error if the study's setting ``draw`` under [experts] cannot be used.
 
     Raises
     ------
     BadInput
-        If the way of drawing is not supported; the message gives the reason.
+        If ``draw`` cannot be used; the message gives the reason.
     """
     experts, way = study.experts, f"draw = {study.experts.draw!r}"
     if "draw" in experts.model_fields_set and not is_drawn:
@@ -161,7 +161,7 @@ def _values_of(study: Study, known: DrawInformation) -> FloatArray:
 
 
 def _draw_batch(study: Study, store: Store, wanted: int) -> None:
-    """Draw from the remaining items of the pool, and store the draw."""
+    """Draw items for `wanted` questions from the items that were not drawn yet, and store the draw."""
     ids, stratum = store.pool.read_remaining()
     draws = store.pool.read_draws()
     batch, pool = len(draws) + 1, draws[0].pool if draws else len(ids)

@@ -132,8 +132,8 @@ class BalancedPanel(RandomPanel):
 def _next_group(load: IntArray, met: IntArray, n: int, rng: np.random.Generator) -> tuple[int, ...]:
     """Choose n annotators for an item, one after the other.
 
-    Each is chosen among those with the fewest items; ties go to those who shared the fewest items with the
-    annotators chosen before, then to chance.
+    Each annotator is chosen among those with the fewest items. Ties go to the annotator who shared the fewest
+    items with the annotators chosen before. Remaining ties are broken at random.
     """
     group: list[int] = []
     for _ in range(n):

@@ -95,7 +95,8 @@ class Roster:
     def without(self, absences: Mapping[str, bool]) -> Roster:
         """Return a copy of the roster in which the experts named in `absences` are marked as away.
 
-        `absences` maps a name to whether the absence is permanent; then the expert is marked as absent too.
+        `absences` maps a name to whether the absence is permanent. Experts whose absence is permanent are
+        also marked as absent.
         """
         check_mapping("absences", absences, "expert → whether for good")
         experts = (

@@ -43,7 +43,7 @@ class SecondDraw:
     Attributes
     ----------
     questions
-        Fields of the questions.
+        The drawn second questions, each as a tuple of its fields.
     left
         Number of items for which a second answer would be informative.
     narrower
@@ -167,7 +167,7 @@ def _refuse(study: Study, store: Store) -> None:
 def _asks_for_one(labels: LabelColumns, predicted: IntArray) -> bool:
     """Whether the study has one model, and every question had to be about this model's prediction.
 
-    Then the answer "no" to a question shows that the prediction is wrong.
+    If so, a no shows that the model's prediction is wrong.
     """
     if predicted.shape[1] != 1 or labels.is_uniform:
         return False

@@ -50,7 +50,7 @@ class Sequential:
     seed
         Seed of the draw of experts.
     guesses
-        Model → assumed accuracy, for the order of questions. Wrong values cost questions, not validity.
+        Model → assumed accuracy, for the order of questions. Wrong values only lead to more questions.
     judge_probabilities
         Item id → judges' probability of each option, for the order only; empty without judges.
     """
@@ -95,7 +95,7 @@ class Sequential:
         return self.next_questions(items, ())
 
     def next_questions(self, items: Sequence[Item], answers: Iterable[Answer]) -> list[Question]:
-        """Return the open questions, given all answers so far; empty if everything is resolved.
+        """Return the questions that are still to be asked, given all answers so far.
 
         Answers to questions of other protocols on these items count too. A question without an answer is
         returned again with the same id, so that asking twice changes nothing.

@@ -1,6 +1,6 @@
-"""Create the rule that a study names, and read the questions that it has drawn.
+"""Create the routing rule that a study names, and read the questions that the rule has drawn.
 
-A rule draws yes/no questions, or choices among all options for a panel's annotators.
+A rule draws yes/no questions or, in a panel, questions in which annotators choose among all options.
 """
 
 from __future__ import annotations
@@ -175,8 +175,8 @@ def next_assignments(
         If an annotator would get more items than their capacity. No other annotator is drawn instead, because
         that would change the propensities.
     ConfigError
-        If the annotators, the seed or the rule differ from those of the stored assignments. For balanced
-        blocks, the items must not differ either, because all blocks are drawn at once.
+        If the annotators, the seed or the rule changed since the stored assignments were drawn. For balanced
+        blocks, also if the items changed, because all blocks are drawn at once.
     """
     drawn = plan.route(items)
     same = {(a.id, a.propensity) for a in drawn}

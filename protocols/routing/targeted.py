@@ -56,8 +56,8 @@ class Targeted:
         Share of the propensity that is spread evenly over the item's options; ignored if there is only one
         model.
     judge_probabilities
-        Item id → judges' probability of each option; empty without judges. A wrong judge costs questions,
-        not validity: propensities are recorded, and bounded from below if `epsilon` is above 0.
+        Item id → judges' probability of each option; empty without judges. A wrong judge makes estimates less
+        precise, but not invalid: propensities are recorded, and bounded from below if `epsilon` is above 0.
     """
 
     roster: Roster
@@ -101,7 +101,7 @@ class Targeted:
         """Return the probability with which each option is asked about, shape (items, largest K).
 
         A row sums to 1, or to 0 if nothing is asked about the item. Nothing is asked if there is only one
-        model and its prediction is unreadable, because this prediction is wrong whatever the true option is.
+        model and its prediction is unreadable, because an unreadable prediction always counts as wrong.
         """
         predicted, k = predicted_matrix(items, self.predictions), option_counts(items)
         alone = predicted.shape[1] == 1
@@ -137,8 +137,8 @@ class Targeted:
 class Disagreement(Targeted):
     """Comparison of two models that asks only about items on which they differ.
 
-    Items on which the models agree need no question and do not affect the difference. The accuracy of one
-    model cannot be estimated.
+    Items on which the models agree need no question and do not affect the difference. The accuracy of
+    either model alone cannot be estimated.
     """
 
     name: str = name_protocol("Disagreement")

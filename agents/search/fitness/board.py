@@ -133,10 +133,10 @@ class Board:
         return self._standings[name]
 
     def avoided(self, name: str) -> float | None:
-        """Return the weighted share of items on which a candidate chose no refused option.
+        """Return the weighted share of items on which a candidate avoided all refused options.
 
-        Only items with a no and without a yes count, so this is not an accuracy. Items that the candidate did
-        not answer do not count. None if no item counts.
+        An item counts if it has a no but no yes, and the candidate answered it. So the share is not an
+        accuracy. None if no item counts.
         """
         return _avoided(self.options(name), self.labelled)
 
@@ -151,7 +151,7 @@ class Board:
         return self.count()
 
     def accuracy(self, score: float) -> float:
-        """Convert a score to an accuracy: for K options and a score q on scale "q", (K − 1)q − (K − 2)."""
+        """Convert a score to an accuracy. On the scale "q" with K options, it is (K − 1)·score − (K − 2)."""
         return 1 - (1 - score) / self.unit
 
     def _score(self, accuracy: float) -> float:

@@ -80,7 +80,7 @@ def find_breakthroughs(value: FloatArray, variance: FloatArray, unit: float) -> 
 def _against_others(
     value: FloatArray, variance: FloatArray, unit: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return every candidate's probability of being a breakthrough, and its accuracy's mean and sd if it is.
+    """Return every candidate's probability of being a breakthrough, and its accuracy (mean, sd) in that case.
 
     The candidate is compared with all other candidates.
     """

@@ -2,11 +2,11 @@
 
 A search can also use only complementary labels, which name a wrong option. "Towards Scalable Oversight via
 Partitioned Human Supervision", App. B, has two ways to obtain them. If the right option is known, a wrong
-option is drawn uniformly, and the right option is discarded. Otherwise an expert says whether a uniformly
-drawn option is right, and items with a yes are left out. Whether an item with K options has a yes is then
-pure chance, with probability 1/K. So for items with the same K, the remaining items are a random sample; if K
-varies, fewer items with small K remain. In both cases, the option with a no is drawn uniformly from the wrong
-options.
+option is drawn uniformly, and the right option is discarded. If it is not known, an expert says whether a
+uniformly drawn option is right, and items with a yes are left out. Whether an item with K options has a yes
+is then pure chance, with probability 1/K. So for items with the same K, the remaining items are a random
+sample; if K varies, fewer items with small K remain. In both cases, the option with a no is drawn uniformly
+from the wrong options.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class ExpertLabels:
         Raises
         ------
         EstimateError
-            If an item has two true options, only refused options, or two answers about one option.
+            If an item has a yes for two options, a no for every option, or two answers about one option.
         NotIdentified
             If a search cannot use this kind of labels, see `oversight.harness.estimate.combinations`.
         """
@@ -213,9 +213,10 @@ def find_rates(counts: ClassCounts) -> dict[str, float]:
 def _read_classes(
     items: Sequence[Item], labels: LabelColumns, *, with_open: bool = True
 ) -> tuple[IntArray, BoolArray, list[tuple[str, str]]]:
-    """Return for each question about these items: the item's position, whether it is answered, and classes.
+    """Return, for each question about these items, the item's position, an answered flag and two classes.
 
-    The classes are the option's text and, if this text is rare, the question's expert.
+    The first class is the option's text. The second is the question's expert, which counts as the class if
+    the text is rare.
     """
     asked, answered = read_questions(labels, with_open=with_open)
     rank = _ranks([item.id for item in items], labels)[asked.item]
@@ -229,7 +230,7 @@ def _read_classes(
 def _weigh(
     items: Sequence[Item], labels: LabelColumns, rates: Mapping[str, float]
 ) -> tuple[FloatArray, BoolArray]:
-    """Return the weight of every item, and whether only some of its questions were answered."""
+    """Return, for every item, its weight and whether only some of its questions were answered."""
     weight, partial = np.ones(len(items)), np.zeros(len(items), np.bool_)
     if not rates:
         return weight, partial

@@ -124,7 +124,7 @@ def _per_item_sd(options: Counter[int], kind: Kind, m: int) -> float:
 
 
 def _several(labelled: ExpertLabels, truth: IntArray, m: int, rng: np.random.Generator) -> ExpertLabels:
-    """Return labels of `m` different options per item, which are drawn uniformly."""
+    """Return labels of `m` uniformly drawn, different options per item."""
     n, K = labelled.refused.shape
     order = rng.permuted(np.tile(np.arange(K), (n, 1)), axis=1)
     # With complementary labels, experts are never asked about the true option.

@@ -14,8 +14,8 @@ compared item by item, and the spread of the differences of their scores gives t
 ``outcome``     ``transformed`` without weights, for comparisons on single items
 ==============  ======================================================================================
 
-An unreadable answer scores 0 (in ``raw``, (K − 2)/(K − 1), which corresponds to accuracy 0). Otherwise an
-empty answer would count as right, because it differs from the refused option. A failed or missing answer
+An unreadable answer scores 0 (in ``raw``, (K − 2)/(K − 1), which corresponds to accuracy 0). Scored like
+other answers, it would count as right, because it differs from the refused option. A failed or missing answer
 scores NaN and is left out. Items whose options were drawn with unequal propensities are scored by the doubly
 robust outcome of `oversight.harness.estimate.routed_means`. Items with different K are separate samples,
 weighted by their numbers of items.
@@ -99,7 +99,10 @@ def score_items(
 
 
 def _stratum(y: IntArray, labelled: ExpertLabels, columns: IntArray, K: int, estimator: str) -> FloatArray:
-    """Return the candidates' scores on those items with K options whose options were drawn uniformly."""
+    """Return the candidates' scores on the items at `columns`.
+
+    All these items have K options, and the options asked about were drawn uniformly.
+    """
     refused = labelled.refused[columns]
     settled = labelled.truth[columns] >= 0
     readable = y >= 0
@@ -131,7 +134,7 @@ def _spread_weights(scores: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def _count(these: BoolArray, weight: FloatArray) -> IntArray:
-    """Count each candidate's items; if weights are unequal, return their sum in millionths."""
+    """Count each candidate's items; if weights are unequal, sum the items' weights in millionths instead."""
     number: IntArray = these.sum(axis=1)
     if not _is_even(weight):
         number = np.rint(_PARTS * (these @ weight)).astype(np.int64)
@@ -179,7 +182,7 @@ def _raw(readable: BoolArray, avoided: BoolArray, _: FloatArray, __: FloatArray)
 def _routed(
     y: IntArray, labelled: ExpertLabels, columns: IntArray, estimator: str, votes: IntArray
 ) -> FloatArray:
-    """Return doubly robust scores; candidates that answered all items predict the right options."""
+    """Return doubly robust scores; the true options are predicted by candidates that answered all items."""
     if estimator == "raw":
         raise EstimateError(
             "the estimator 'raw' is not defined for options drawn with unequal propensities; use 'ml'"

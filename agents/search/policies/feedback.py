@@ -27,8 +27,8 @@ def describe_standing(view: PolicyView, name: str) -> str:
     """Return a text such as ``61 % ± 5 %, 2 % of answers unreadable, 310 tokens per question``.
 
     The first number is the posterior mean or, with ``[search] parity``, the uncorrected score. The number
-    after ± is the posterior standard deviation, given the archive's level. On the scale q, the text begins
-    with ``q 0.867 ± 0.020``.
+    after ± is the posterior standard deviation, without the uncertainty of the archive's mean. On the scale
+    q, the text begins with ``q 0.867 ± 0.020``.
     """
     standing = view.board.standing(name)
     score = standing.value if view.published else standing.mean
@@ -72,7 +72,11 @@ def _choose_best(ranked: list[str], place: int) -> list[str]:
 
 
 def describe_slot(view: PolicyView) -> dict[str, str]:
-    """Describe a slot: its number, an emphasis of its own among concurrent slots, and the latest refusals."""
+    """Return two texts about a slot for the optimiser.
+
+    ``place`` states the slot's number and what to look at first, which differs between concurrent slots.
+    ``errors`` quotes the reasons why the latest programs were refused.
+    """
     told = f"This is proposal {view.slot + 1} of {view.planned}."
     if view.in_flight > 1:
         told += f" Up to {view.in_flight} are written at once, and none sees the others."
@@ -112,10 +116,10 @@ async def describe_cases(
 ) -> str:
     """Describe feedback items on which experts refuted the candidate, and items on which they did not.
 
-    The text contains up to `most` items. Experts refuted the candidate's answer to up to half of them (to all
-    of them with `refuted_only`), so these answers are certainly wrong. The text shows what experts say about
-    the candidate's own choice, but never the right option. `with_calls` adds the candidate's calls and
-    replies on refuted items.
+    The text contains at most `most` items. At most half of them (with `refuted_only`, all of them) are items
+    on which experts refuted the candidate's answer, which is then certainly wrong. The text shows what
+    experts say about the candidate's own choice, but never the right option. `with_calls` adds the
+    candidate's calls and replies on refuted items.
     """
     certain = most if refuted_only else most // 2
     refuted: list[tuple[Item, str]] = []

@@ -72,14 +72,14 @@ class PolicyView:
     start
         Id of the workflow that the user would use without a search.
     published
-        Whether parents are drawn by the published rule.
+        Whether parents are drawn by AFlow's published rule instead of the default rule.
     slot, in_flight, planned
         Number of this proposal, from 0; number of concurrent proposals; planned number of proposals.
     refused
         Reasons why the last programs were refused.
     judge
-        Function that runs a candidate on feedback items until the given number of answers is refuted, and
-        returns the answers, compared with the experts' labels.
+        Function that runs a candidate on feedback items until the given number of answers is refuted. It
+        returns each answer with the result of comparing it with the experts' labels.
     transcribe
         Function that returns a candidate's stored calls on a feedback item that it has answered.
     """
@@ -161,7 +161,11 @@ def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
 
 
 def draw_leader(view: PolicyView) -> Candidate:
-    """Draw a parent; the published rule draws it from the start workflow and the best three others."""
+    """Draw a parent by the view's rule.
+
+    The default rule draws it from all candidates, and the published rule from the start workflow and the best
+    three other candidates.
+    """
     if not view.published:
         return draw_any(view)
     others = [c for c in view.board.ranked() if c != view.start]

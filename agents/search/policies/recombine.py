@@ -6,8 +6,8 @@ several runs, or a vote of two workflows. Proposals cost nothing, depend only on
 because all edits change the syntax tree.
 
 Workflows define the values that are worth changing as constants in capitals at the top of the source. In
-addition, an edit can give every call of ``task.ask`` a role or a number of examples, and can run a complete
-workflow several times, or together with another one, to let the answers vote.
+addition, an edit can give every call of ``task.ask`` a role or a number of examples. An edit can also run a
+workflow several times, or run two workflows, and let the answers vote.
 """
 
 from __future__ import annotations
@@ -58,7 +58,10 @@ def replace_constants(source: str, values: Mapping[str, Value]) -> str:
 
 
 def set_argument(source: str, keyword: str, name: str, value: Value) -> str:
-    """Add ``keyword=name`` to each call for an answer that lacks this keyword, and set ``name = value``."""
+    """Define the constant ``name = value``, and pass it as `keyword` in calls for an answer.
+
+    Calls that already have this keyword are not changed.
+    """
     tree = ast.parse(source)
     for call in ast.walk(tree):
         if _asks_for_answer(call) and all(k.arg != keyword for k in call.keywords):
@@ -91,7 +94,7 @@ def add_vote(source: str, votes: int) -> str:
 
 
 def run_beside(first: str, second: str) -> str:
-    """Return a workflow that runs both workflows and votes; if the answers differ, that of `first` counts."""
+    """Return a workflow that runs both workflows; if their answers differ, the answer of `first` counts."""
     trees = [
         _renamed(tree, {name: (entry if name == "forward" else f"{name}{mark}") for name in _own_names(tree)})
         for tree, entry, mark in ((ast.parse(first), "one", "_1"), (ast.parse(second), "other", "_2"))

@@ -57,8 +57,8 @@ def headline(
 ) -> dict[str, Any] | None:
     """Return the headline number of a search; None if no candidate has a score.
 
-    `scale` is the scale of numbers from selection, ``"accuracy"`` or ``"q"``; numbers from the test items are
-    always accuracies.
+    `scale` is the scale of scores on the selection items, ``"accuracy"`` or ``"q"``. Numbers from the test
+    items are always accuracies.
     """
     if winner is None:
         ahead = [(c, c.standing) for c in candidates if c.standing is not None and not c.raced_out]

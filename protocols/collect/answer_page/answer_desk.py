@@ -52,10 +52,10 @@ class QuestionSheet:
         -------
         dict
             ``id``, ``text``, ``question``; ``description`` of the option asked about, empty if there is
-            none; ``options`` of the item if items have different options; ``choices``, each with ``label``
-            and ``description``, if one of all options is to be chosen, otherwise None;
-            ``words``: names of the verdicts, if they differ from the usual ones;
-            ``mark``: digest of all these but the id, 16 hexadecimal digits.
+            none; ``options`` of the item, empty if all items have the same options; ``choices``: None for a
+            yes/no question, or one entry per option with ``label`` and ``description``;
+            ``words``: names of the verdicts, left out if they are the usual names;
+            ``mark``: digest of all these fields except ``id``, 16 hexadecimal digits.
         """
         shown = self._show_question(held, item)
         # Only what the person reads: a digest of the stored options could reveal their order in the source.
@@ -178,9 +178,10 @@ class AnswerDesk:
         Returns
         -------
         dict
-            ``study``, ``person``, ``instructions``; ``done`` of ``of`` questions are answered,
-            ``elsewhere`` of these through another channel; ``questions``: the next open ones, at most three,
-            as returned by `QuestionSheet.show_question`.
+            ``study``, ``person``, ``instructions``; ``of``: number of the person's questions; ``done``:
+            number of answered questions, including ``elsewhere``, the number answered on another channel;
+            ``questions``: the next open questions, at most three, as returned by
+            `QuestionSheet.show_question`.
         """
         with self._lock:
             self._queues.refresh()

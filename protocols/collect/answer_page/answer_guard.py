@@ -182,7 +182,7 @@ class AnswerGuard:
         return link
 
     def _find_asker(self, request: web.Request) -> str:
-        """Return the client's address; only a proxy on this machine may report another address."""
+        """Return the client's address, as the proxy reports it if the request comes from a local proxy."""
         peer, named = request.remote or "", request.headers.getall("X-Forwarded-For", [])
         if self.address.public and is_loopback(peer) and named:
             return named[-1].rpartition(",")[2].strip()

@@ -29,14 +29,14 @@ class GivenAnswer:
     Attributes
     ----------
     key
-        32 hexadecimal digits that the browser drew for this answer; the same if the answer is sent again.
+        32 hexadecimal digits that the browser drew for this answer and repeats if it sends the answer again.
     asked_id
         Id of the question or assignment.
     value
         ``yes``, ``no``, ``unsure`` or ``skip``; for a panel the position of an option as shown, from 0, or
         ``skip``.
     was
-        The earlier answer that the person saw, in the same form; None if the question was open.
+        The earlier answer that the page showed, in the form of `value`; None if the question was open.
     comment
         At most `LONGEST_COMMENT` characters.
     seconds

@@ -93,7 +93,7 @@ class PageQueues:
         return self._replies.get(asked_id)
 
     def count(self, person: str) -> tuple[int, int, int]:
-        """Count a person's questions: those answered, those answered on another channel, and all."""
+        """Count a person's answered questions, questions answered on another channel, and all questions."""
         own = self._queues.get(person, {})
         replies = [reply for name in own if (reply := self._replies.get(name)) is not None]
         return len(replies), sum(reply.source != PAGE for reply in replies), len(own)

@@ -55,7 +55,7 @@ def make_study_mark(study: Study) -> str:
 
 
 def make_account_email(expert: Expert, mark: str, known: str = "") -> str:
-    """Return an expert's login address: from the roster, otherwise a made-up undeliverable address.
+    """Return an expert's login address: the roster's or, without one, a made-up undeliverable address.
 
     Parameters
     ----------

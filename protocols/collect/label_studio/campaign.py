@@ -116,18 +116,18 @@ def plan_tasks(
 
 
 def check_experts(asked: Iterable[Pending], roster: Roster, *, asks_on: bool) -> None:
-    """Raise an error if an expert would judge several options of one item or, with `asks_on`, two classes.
+    """Raise an error if an expert would be asked about several options of one item.
 
     Parameters
     ----------
     asks_on
-        Whether items are asked about repeatedly. Then each expert is allowed only one class.
+        Whether items are asked about repeatedly. If so, an expert with several classes is an error too.
 
     Raises
     ------
     DataError
-        If there is such an expert. The message names the roster and the expert and, if several options of one
-        item are the problem, the item.
+        If there is such an expert. The message names the roster and the expert, and also the item if the
+        expert would be asked about several of its options.
     """
     for expert in roster.experts:
         if asks_on and (len(expert.classes) > 1 or "*" in expert.classes):
@@ -307,7 +307,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     # --- pull --------------------------------------------------------------------------------
 
     def pull(self, *, full: bool = False, requeue: bool = True) -> Difference:
-        """Fetch changes since the last pull, or all answers; restore settings, and remove predictions.
+        """Fetch the answers that changed since the last pull, or all; restore settings, remove predictions.
 
         Parameters
         ----------

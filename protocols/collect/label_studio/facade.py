@@ -53,7 +53,7 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
         self.close_files()
 
     def push(self, drawn: Sequence[Question] | Sequence[Assignment] = ()) -> dict[str, Pushed]:
-        """Store the drawn questions, then send all questions without a task on the server.
+        """Store the drawn questions, then send all questions that have no task on the server yet.
 
         Returns the results by expert.
 
@@ -62,7 +62,7 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
         Raises
         ------
         ConfigError
-            If `drawn` has questions but the study has a panel, or has assignments but the study has no panel.
+            If `drawn` contains questions in a study with a panel, or assignments in a study without a panel.
         LabelStudioError
             If the server fails; another call continues where this one stopped.
         """

@@ -52,7 +52,7 @@ class Snapshot:
     queued
         Expert → task id → task.
     live
-        (expert, task id) → annotation id → its last revision, unless it was deleted.
+        (expert, task id) → annotation id → the annotation's last revision; deleted annotations are left out.
     homes
         (expert, annotation id) → id of the task where it was first seen.
     quarantined
@@ -184,8 +184,8 @@ def examine(
     Parameters
     ----------
     there
-        Ids of all tasks on the server if `rows` are all answered tasks; None if `rows` are only the changed
-        ones.
+        Ids of all tasks on the server if `rows` contains all answered tasks; None if `rows` contains only
+        changed tasks.
     predicted
         Task id → time since which the task has a prediction.
     """
@@ -286,7 +286,7 @@ def _judge(
     known: Snapshot,
     spoiled: Mapping[int, Reason],
 ) -> Judgement:
-    """Decide which annotation of a task counts; none does if the question was answered on another channel.
+    """Decide which annotation of a task counts: none if the question was answered on another channel.
 
     An annotation that was accepted before somebody changed the task's text still counts.
     """

@@ -2,7 +2,7 @@
 
 The order of a queue is drawn before any answer. So the questions in the first x % of every queue are a random
 sample of all questions. An expert who answers a question has reached all questions before it. If one of these
-earlier questions is still open, it was passed over, and its answer counts as missing.
+earlier questions is still open, the expert has passed it over, and its answer counts as missing.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def export_questions(
         to find changed texts, so it need not compare large files with the study. If None, no checksums are
         written.
     question_text
-        The question with ``$option`` for the option; if None, it is asked in English.
+        Text of the question, with ``$option`` in the place of the option; None for the English default.
     instructions
         Text of the study at the top of a workbook's sheet of instructions.
 

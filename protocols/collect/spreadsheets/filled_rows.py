@@ -96,13 +96,13 @@ def _tell_header(row: Row, column: str) -> str:
 
 
 def check_same(row: Row, column: str, first: str, again: str) -> None:
-    """Raise an error for a second, different answer to the same question."""
+    """Raise an error if the second answer to a question, `again`, differs from the `first`."""
     if first != again:
         raise row.error(column, f"second {column} {again!r}; the first was {first!r}")
 
 
 def check_stored(row: Row, column: str, stored: str, again: str) -> None:
-    """Raise an error for an answer that differs from the stored one."""
+    """Raise an error if the answer in a row, `again`, differs from the `stored` answer."""
     if stored != again:
         raise row.error(
             column, f"is {again!r}, but {stored!r} is already stored; a question has one {column}"

@@ -43,10 +43,10 @@ def read_panel(
 ) -> list[Choice]:
     """Read filled-in files, or files with the columns ``item, annotator, label``; skip empty labels.
 
-    A file with neither ids of assignments nor the columns ``annotator, label`` has one row per item and one
-    column per annotator.
+    A file with the column ``item``, but without ``assignment_id``, ``annotator`` and ``label``, has one row
+    per item and one column per annotator.
 
-    The same file read twice counts once; two different labels are an error.
+    If an assignment has the same label twice, it counts once. Two different labels are an error.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ class Asked(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ListedQuestions:
-    """Looks up asked questions in memory; `items` and `question_text` serve to compare exported texts."""
+    """Looks up asked questions in memory; computes their exported texts from `items` and `question_text`."""
 
     questions: Mapping[str, Question]
     items: Mapping[str, Item]

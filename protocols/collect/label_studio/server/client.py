@@ -52,7 +52,7 @@ _ANSWERED = [
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """State of a project on the server; `settings` has those settings that a push sets."""
+    """State of a project on the server; `settings` has the current values of settings that a push sets."""
 
     id: int
     description: str
@@ -178,8 +178,8 @@ class Client(Transport):
         Returns
         -------
         list of dict
-            ``id``, ``digest`` (a hash of the task's data, which would need much memory), ``updated_at`` in
-            ISO 8601, and all ``annotations``.
+            ``id``, ``digest`` (a hash of the task's data, which are not kept, to save memory), ``updated_at``
+            in ISO 8601, and all ``annotations``.
         """
         changed = {"filter": "filter:tasks:updated_at", "operator": "greater", "type": "Datetime"}
         value = since.astimezone(UTC).strftime(_CLOCK)

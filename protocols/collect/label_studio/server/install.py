@@ -85,7 +85,7 @@ def make_template() -> Path:
 def make_clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
     """Return a server's environment variables, without any API keys from the caller's environment.
 
-    They are `extra`, settings that turn telemetry off, and a few named variables of the caller.
+    The variables are `extra`, settings that turn telemetry off, and a few named variables of the caller.
     """
     kept = {n: v for n, v in os.environ.items() if n in _KEPT or n.startswith("LC_")}
     quiet = {

@@ -105,7 +105,7 @@ def start_server(
     port
         Port on the loopback interface; 0 takes the port that was used last, or any free port.
     folder
-        Folder for its data; by default a folder called `name` in the user's data directory.
+        Folder for the server's data; by default a folder called `name` in the user's data directory.
     public_url
         Address for people on other machines: ``https://`` and the name of a TLS proxy on this machine; empty
         if there is no proxy.
@@ -152,7 +152,7 @@ def stop_server(name: str = MAIN, *, folder: Path | None = None) -> bool:
 
 
 def find_server(name: str = MAIN, *, folder: Path | None = None) -> LabelStudioServer | None:
-    """Return the running server, or None."""
+    """Return the server called `name` if it is running, otherwise None."""
     files = _open_folder(name, folder)
     return files.read_state() if files.path.is_dir() and is_alive(files.path) else None
 
@@ -185,8 +185,8 @@ def find_servers() -> Path:
 def _find_folder(name: str) -> Path:
     """Return the folder of a server's data.
 
-    Older versions kept the data in the cache directory. If such a server is stopped, its data are moved to
-    the data directory. If it runs, its folder in the cache is returned.
+    Older versions kept the data in the cache directory. If the server is stopped, this function moves such
+    data to the data directory. If the server runs, its folder in the cache is returned.
     """
     place, before = find_servers() / name, cache_dir() / "label-studio" / "servers" / name
     if name and not place.exists() and before.is_dir():
@@ -249,7 +249,7 @@ def _launch(files: ServerFolder[LabelStudioServer], port: int, *, public_url: st
 
 
 def _make_public(url: str) -> dict[str, str]:
-    """Return the settings of a server that people on other machines reach through a proxy."""
+    """Return the settings that make a server reachable at `url` through a proxy; empty without a `url`."""
     if not url:
         return {}
     secure = {"CSRF_COOKIE_SECURE": "1", "SESSION_COOKIE_SECURE": "1"}
