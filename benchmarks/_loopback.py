@@ -144,9 +144,9 @@ class _Connection(asyncio.Protocol):
 class Loopback:
     """Address and counters of a running server.
 
-    `first`, `last` and `last_good` are the times of the first, last and last successful call in seconds
-    (CLOCK_MONOTONIC). With a latency, `waited` is the sum of the waiting times of all calls, and `last_reply`
-    the time of the last reply.
+    Times are in seconds (CLOCK_MONOTONIC): `first` that of the first call, `last` that of the last call, and
+    `last_good` that of the last successful call. With a latency, `waited` is the sum of the waiting times of
+    all calls, and `last_reply` the time of the last reply.
     """
 
     url: str

@@ -84,7 +84,7 @@ class Seen:
 
     @property
     def ratio(self) -> float:
-        """Ratio of mean squared errors: the factor of questions that the plain estimate would need."""
+        """Ratio of mean squared errors: the factor by which the plain estimate would need more questions."""
         return float(np.mean(self.plain) / np.mean(self.ours))
 
 

@@ -70,7 +70,7 @@ def xrays(settings: Settings) -> Findings:
 
 
 def table_3(settings: Settings) -> Findings:
-    """Compute people's lead over public AI systems on Cardiomegaly, over all and for certain votes."""
+    """Compute people's lead over public AI systems on Cardiomegaly: for all images, and for certain votes."""
     panel, systems = read(settings.data / FILE, "Cardiomegaly")
     rows, leads = [], []
     for name, predicted in systems.items():

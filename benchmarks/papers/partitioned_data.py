@@ -90,7 +90,9 @@ def _matched(settings: Settings) -> Claim:
 
 
 def _study(data: Path, draws: int) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
-    """Return the estimates' errors, and their reported standard errors, by estimator, shape (models, draws).
+    """Return, by estimator, the estimates' errors and their reported standard errors.
+
+    Both dictionaries have arrays of shape (models, draws).
 
     An unreadable answer counts as wrong: it is replaced by a random wrong option.
     """

@@ -206,9 +206,9 @@ def _read_predicted(record: Row) -> list[tuple[_Key, int]]:
 
 
 def _read_scored(state: Row, name: str, chosen: _Chosen, failed: Collection[_Key]) -> list[ForeignAnswer]:
-    """Read an answer from the first of the requests that score an item's options.
+    """Return an item's answer if this request is the first that scores one of the item's options.
 
-    The item's other requests return no answer, because they concern the same item.
+    Return an empty list for the item's later requests, so that the item has only one answer.
     """
     if state.find_field("request_mode") != "original" or state.count("reference_index"):
         return []

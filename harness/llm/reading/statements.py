@@ -44,7 +44,7 @@ class Grammar:
     several
         Several options joined by "or" or "and".
     fill
-        Words that add no content to a reply that consists of an option.
+        Words that a reply may have in addition to an option without becoming a different statement.
     said
         The words "The answer is", and the rest of the line.
     """
