@@ -43,7 +43,7 @@ class Design:
     Attributes
     ----------
     kind
-        Kind of interval: a name of `KINDS` or `APART` in `_coverage_kinds`.
+        Kind of interval: a key of `KINDS` or `APART` in `_coverage_kinds`.
     protocol
         Name of the routing protocol.
     K
@@ -53,7 +53,7 @@ class Design:
     n
         Number of items.
     later
-        Number of models, the last ones, whose predictions are not used to draw the questions.
+        Number of models, counted from the last one, whose predictions are not used to draw the questions.
     together
         Correlation between models of the latent normal variables that decide whether a model is right.
     unreadable, failed, abstained
@@ -136,7 +136,7 @@ class Drawn:
     models
         Predictions by model name.
     truth, strata
-        True option by item id; stratum by item id, where `strata` is None if the design has no strata.
+        True option by item id, and stratum by item id. `strata` is None if the design has no strata.
     gold
         Counts of the experts' answers on gold items; None without gold items.
     """

@@ -53,8 +53,8 @@ class Behaviour:
     faults
         Kinds of faults (keys of `_FAULTS`, ``"hang"`` and ``"drop"``), each with its share of all calls.
     rate
-        Accepted calls per second, after an initial burst of this number; 0 means no limit. A refusal asks to
-        wait one second and does not disclose the limit.
+        Accepted calls per second, after an initial burst of as many calls; 0 means no limit. A refusal asks
+        to wait one second and does not disclose the limit.
     body
         Function from the body of a request to the body of the reply; None sends a fixed reply.
     """

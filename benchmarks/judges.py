@@ -20,8 +20,7 @@ overconfident, reversed, copying the model that it judges, and good in one field
 The last line is JSON:
 
 * `coverage_min`: lowest coverage of any kind of interval in any design;
-* `saved_vs_best_rival`: our saving divided by the best other package's; the fourth largest of the judges'
-ratios;
+* `saved_vs_best_rival`: our saving divided by the best other package's, the fourth largest of all judges;
 * `bad_judge_width`: largest mean width with a bad judge divided by that without a judge;
 * `transport_false_pass`: largest share of false passes among transports beyond the margin;
 * `withheld_max`: largest share of withheld measures of quality;

@@ -47,8 +47,8 @@ class Number:
     def status(self) -> str:
         """Result of the comparison: `EQUAL`, `NEAR` or `OFF`.
 
-        `EQUAL` means that the value rounds to the printed digits. A simulated value is `NEAR` if this holds
-        for some value within two standard errors. All other values are `OFF`.
+        `EQUAL` means that an exact value rounds to the printed digits. `NEAR` means that a number within two
+        standard errors of a simulated value does so. All other values are `OFF`.
         """
         if self.printed == "< 0":
             return EQUAL if self.value < 0 else OFF

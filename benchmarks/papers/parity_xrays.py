@@ -120,7 +120,7 @@ def parity(panel: Panel, predicted: IntArray, humans: Sequence[str], *, circular
 
 
 def read(path: Path, finding: str) -> tuple[Panel, dict[str, IntArray]]:
-    """Return the ratings of the eight radiologists on a finding, and the decisions of complete AI systems."""
+    """Return eight radiologists' ratings on a finding, and the decisions of AI systems that miss no image."""
     with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
         rows = [row for row in csv.DictReader(stream) if row["finding"] == finding]
     raters = VOTERS + OTHERS

@@ -60,7 +60,8 @@ def mix_variance(w: float, v_o: float, v_c: float) -> float:
 def safe_plugin_weight(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> float:
     """Return the weight of Eq. 7 or, if a sample has no variance, the weight from the information at A_ML.
 
-    A_ML is clipped to [1/(2N), 1 − 1/(2N)], so that no sample counts as known without error.
+    A_ML is clipped to [1/(2N), 1 − 1/(2N)] with N = n_o + n_c, so that no sample counts as known without
+    error.
     """
     if varies(S_o, n_o) and varies(S_c, n_c):
         return plugin_weight(K, S_o, n_o, S_c, n_c)

@@ -314,7 +314,7 @@ class ExpertsSection(Section):
 
     @model_validator(mode="after")
     def _can_ask(self) -> ExpertsSection:
-        """Refuse a question text unless ``$option`` is its only field; for a panel, it must have no field."""
+        """Refuse a question text whose only field is not ``$option``; for a panel, refuse any field."""
         if self.question_text is None:
             return self
         if self.protocol == OPEN_PROTOCOL:

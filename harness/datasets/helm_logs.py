@@ -36,11 +36,11 @@ def read_helm(path: Path) -> Iterator[ForeignAnswer]:
     """Read the requests of a run; if a question was asked in several trials, each trial gives one answer.
 
     The options are those of ``output_mapping``, which says which option a label denotes. Without this field,
-    HELM's references are the options, unless all references are right answers. Perturbed copies of a question
-    are left out. Only the first completion of a request is read. If each option was scored in a separate
-    request (``request_mode`` "original" or "calibration"), the answer is ``predicted_index`` in the run's
-    ``per_instance_stats.json``. Without that file, it is the option with the highest score, which is computed
-    by HELM's formula from the log-probabilities of the option's tokens.
+    HELM's references are the options; if all references are right answers, there are no options. Perturbed
+    copies of a question are left out. Only the first completion of a request is read. If each option was
+    scored in a separate request (``request_mode`` "original" or "calibration"), the answer is
+    ``predicted_index`` in the run's ``per_instance_stats.json``. Without that file, it is the option with the
+    highest score, which is computed by HELM's formula from the log-probabilities of the option's tokens.
 
     Raises
     ------

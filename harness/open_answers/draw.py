@@ -258,7 +258,7 @@ def systematic(chance: FloatArray, start: float) -> BoolArray:
 def _draw_items(
     table: UnitTable, n: int, judge: FloatArray | None, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray, IntArray]:
-    """Draw items for n questions: as many items as surely need no more than n questions.
+    """Draw as many items as surely need at most `n` questions.
 
     Returns the drawn items' rows, a probability per row, and a place per row. The probability is that of two
     things together: the row's item is drawn, and the row's unit is first in its answer's order. The place is

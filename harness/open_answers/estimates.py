@@ -423,7 +423,7 @@ def _allow_for_missing(found: OpenEstimate, *, is_near: bool) -> OpenEstimate:
 
 
 def _between(found: OpenEstimate, least: ItemMean, most: ItemMean, models: int) -> OpenEstimate:
-    """Return the estimate midway between the smallest and the largest value possible given undecided answers.
+    """Return the estimate midway between the smallest and the largest value that undecided answers allow.
 
     An answer is undecided if its value depends on missing judgements. The estimate is withheld if too many
     answers are undecided.

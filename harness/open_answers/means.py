@@ -126,7 +126,7 @@ class ItemMean:
     limits
         Smallest and largest value of an item whose weight is typical; None if these values equal `ends`.
     open
-        Number of items whose value is one of `ends`, but unknown which one, because judgements are missing.
+        Number of items whose value is unknown because judgements are missing; it is one of the two `ends`.
     doubt
         Reason why intervals may not be valid; empty if none exists.
     negative

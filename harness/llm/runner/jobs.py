@@ -203,11 +203,9 @@ def make_jobs(
 
 
 def _limits_of(settings: ModelSection) -> tuple[str, str]:
-    """Return the key of a model's limiter: the endpoint and the model's name.
+    """Return the key of a model's limiter: the endpoint, and the model's name or an empty text.
 
-    The name is empty if `shared_limits` is set.
-
-    So models of one endpoint with this setting share a limiter.
+    The text is empty if `shared_limits` is set: all models of the endpoint with this setting share a limiter.
     """
     return settings.where, "" if settings.shared_limits else settings.model
 
