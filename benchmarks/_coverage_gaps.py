@@ -126,7 +126,7 @@ def see_gates(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Watch:
-    """A protocol, patterns of unanswered questions, and the check that is made on the same studies."""
+    """A protocol, patterns of unanswered questions, and a check of every pattern on the same studies."""
 
     protocol: str
     see: Callable[[GapStudy, Gaps], Iterator[tuple[str, Outcome]]]

@@ -176,7 +176,7 @@ def cover_certificate(design: Design, rng: np.random.Generator) -> list[Outcome]
 
 
 def cover_parity(design: Design, rng: np.random.Generator) -> list[Outcome]:
-    """Check that the interval of the gap contains 0 for a model that answers like any annotator."""
+    """Check that the interval of people minus model contains 0 if the model answers like an annotator."""
     n, classes = design.n, design.K[0]
     people = int(design.options.get("annotators", 5))
     y = rng.integers(0, classes, n)

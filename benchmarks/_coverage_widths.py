@@ -1,7 +1,7 @@
 """Measure by which factor intervals could be shortened and still have the nominal coverage.
 
-The designs are accuracies of a model from questions that were drawn for other models, and from targeted
-questions; the votes of other models are helpful or misleading (all wrong on one option).
+Each design estimates a model's accuracy, from questions drawn for other models or from targeted questions.
+The votes of other models are helpful or misleading (all wrong on one option).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def accuracy_cells(
 
 
 def misled_cell(draws: int, seed: int = 0) -> WidthCell:
-    """Measure the interval of a rarely right, later model if all other models choose one wrong option."""
+    """Measure the interval of a later, rarely right model when all other models choose one wrong option."""
     return _measure("votes all wrong on one option, K=4, n=100", _misled_draw(draws, seed))
 
 

@@ -43,7 +43,7 @@ _BY_ITEM = ("n_options", "truth", "refused", "propensities", "routed")
 
 @dataclass
 class _Proposer:
-    """Edits a parent drawn by the project's rule, or returns the method that `of_slot` gives for the slot."""
+    """Proposes an edit of a parent drawn by the project's rule, or `of_slot(slot)` if `of_slot` is given."""
 
     edit: Callable[[str, np.random.Generator], str]
     of_slot: Callable[[int], str] | None = None

@@ -115,8 +115,8 @@ def show_quality(pool: Pool, draws: int) -> tuple[float, float]:
 def show_pool(pool: Pool, draws: int) -> tuple[float, list[float], float]:
     """Print the savings by our estimate and by the rivals' on a pool.
 
-    Returns our lowest coverage, the ratios of our saving to the best rival's, and the largest relative width
-    with a bad judge.
+    Returns our lowest coverage, the ratios of our saving to the best rival's, and the largest width with a
+    bad judge divided by that without a judge.
     """
     print(f"\n{QUESTIONS} items of {pool.size}, {draws} draws per judge: saving / coverage / width")
     least, width, ratios = 1.0, 0.0, list[float]()
@@ -228,7 +228,7 @@ def _find_python() -> str:
 def show_partitioned(pool: Pool, draws: int) -> tuple[float, float]:
     """Print what judges save, and coverage and width, if one random option per item is asked about.
 
-    Returns the lowest coverage, and the largest relative width among bad judges.
+    Returns the lowest coverage, and the largest width with a bad judge divided by that without a judge.
     """
     print(f"\none random option of {ITEMS} items, {draws} draws per judge: saving / coverage / width")
     least, worst = 1.0, 0.0

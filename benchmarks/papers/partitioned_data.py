@@ -67,7 +67,7 @@ def _count_items(data: Path) -> Row:
 
 
 def _matched(settings: Settings) -> Claim:
-    """Check Eq. 5: n_c complementary labels result in the standard deviation of 300 ordinary labels."""
+    """Check Eq. 5: estimates from n_c complementary and 300 ordinary labels have equal variances."""
     ratios = []
     truth, models = load(settings.data)
     for number, option in enumerate(models.values()):

@@ -44,7 +44,7 @@ RULES = ("tagged, best order", "tagged, worst order", "all, best order", "all, w
 
 
 def experiments(settings: Settings) -> Findings:
-    """Simulate the MAP of people by rule and order, and AI-2's standing; compare with printed numbers."""
+    """Simulate people's MAP, by scoring rule and order of images, and AI-2's rank; compare with the paper."""
     draws = settings.draws(60, 8)
     first, second = ([simulate(PEOPLE[e], seed) for seed in range(draws)] for e in (1, 2))
     best, worst = (np.array([_people(found[RULES[j]])[:3] for found in first]) for j in (0, 1))

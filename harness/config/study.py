@@ -314,7 +314,7 @@ class ExpertsSection(Section):
 
     @model_validator(mode="after")
     def _can_ask(self) -> ExpertsSection:
-        """Refuse a question text whose only field is not ``$option``; for a panel, refuse any field."""
+        """Check that a question text has only the field ``$option``, and that a panel's text has no field."""
         if self.question_text is None:
             return self
         if self.protocol == OPEN_PROTOCOL:

@@ -360,7 +360,7 @@ def _sums(
 def _with_judge(
     units: ModelUnits, weight: FloatArray, counted: BoolArray, probability: FloatArray
 ) -> FloatArray:
-    """Return the sum D of every item as the module's docstring defines it with a judge as control variate.
+    """Return the sum D of every item with a judge as control variate; the module's docstring defines D.
 
     `probability` is the judge's probability that a unit is `counted`; NaN if it gave none.
     """
