@@ -80,7 +80,7 @@ def _expected(K: int, right: int) -> float:
 
 
 def _all_refusals(K: int, right: int) -> float:
-    """Return A_comp computed from K − 1 labels of one item: each wrong option is refused once."""
+    """Return A_comp computed from K − 1 labels of one item, one label per wrong option."""
     predicted = 0 if right else 1
     return round(complementary_accuracy(K, sum(predicted != k for k in range(1, K)), K - 1), 12)
 

@@ -91,7 +91,7 @@ def experiments(settings: Settings) -> Findings:
 
 
 def _number(printed: str, values: FloatArray) -> Number:
-    """Return the mean of simulated values. The error is their standard deviation, that of one experiment."""
+    """Return the mean of simulated values. Its `error` is the standard deviation of a single value."""
     return Number(printed=printed, value=float(values.mean()), error=float(values.std(ddof=1)))
 
 

@@ -300,7 +300,8 @@ def _number_lines(records: Sequence[list[str]], start: int) -> Iterator[int]:
 def no_file(path: Path) -> DataError:
     """Make the error for a missing file.
 
-    If the path is a folder, the message says so. Otherwise, it names a file with a similar name, if any.
+    If the path is a folder, the message says so. If the path does not exist, the message names a file with a
+    similar name, if there is one.
     """
     if path.is_dir():
         return DataError("is a folder; name a file in it", file=path)

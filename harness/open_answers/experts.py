@@ -84,7 +84,7 @@ class ErrorRates:
 
     @property
     def is_useful(self) -> bool:
-        """Whether a correction is possible because even the lowest rates let replies tell yes from no."""
+        """Whether a correction is possible: replies are informative even at the lower ends of s and t."""
         return self.yes_for_yes[0] + self.no_for_no[0] - 1 > _LEAST_YOUDEN
 
     def correct(self, value: float, negatives: Sequence[float]) -> tuple[float, float, float]:
