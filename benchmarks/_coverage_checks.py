@@ -63,7 +63,7 @@ class CheckDesign:
 
 @dataclass(frozen=True, slots=True)
 class FailedShare:
-    """Share of a design's studies in which a check failed for any model.
+    """Share of a design's studies in which at least one check failed for at least one model.
 
     `by_check` counts the studies in which each check failed.
     """
@@ -195,7 +195,11 @@ def _ask_in_turn(truth: IntArray, predicted: IntArray, K: int, *, says_no: bool)
 
 
 def _put_to(design: CheckDesign, item: IntArray, option: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return the expert of every question. Several experts share a class, or one judges several classes."""
+    """Return the expert of every question.
+
+    With fewer experts than classes, an expert judges several classes; with more, several experts share a
+    class.
+    """
     E, K = design.experts, design.K
     if E <= K:
         return option % E
@@ -230,7 +234,8 @@ def _follow(
 ) -> IntArray:
     """Return the predictions of a model that knows half of the experts' answers.
 
-    For these answers, it chooses confirmed options and replaces refuted choices.
+    On these items, it chooses the option that the expert confirmed, and replaces a choice that the expert
+    refuted.
     """
     found: IntArray = predicted.copy()
     knows = rng.random(item.size) < 0.5
@@ -241,7 +246,7 @@ def _follow(
 
 
 def sound_designs(sizes: tuple[int, ...] = (100, 300, 1000)) -> list[CheckDesign]:
-    """Return designs in which every assumption holds."""
+    """Return designs in which every assumption of the checks holds."""
     grid = product(STATEMENTS, (1, 20), (2, 20), (4, 10), sizes)
     return [
         CheckDesign(protocol=p, models=2 if p == "disagreement" else m, experts=e, K=K, n=n)

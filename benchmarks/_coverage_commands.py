@@ -32,7 +32,7 @@ COMMAND_CELLS = [
 
 
 def run_commands(draws: int) -> dict[str, float]:
-    """Return the coverage over all draws of all cells, and the share of draws without an interval."""
+    """Run all cells. Returns the coverage over all draws, and the share of draws without an interval."""
     covered, printed, withheld = 0, 0, 0
     for number, design in enumerate(COMMAND_CELLS):
         for seed in range(draws):
@@ -54,7 +54,7 @@ def run_commands(draws: int) -> dict[str, float]:
 def _draw_one(design: Design, rng: np.random.Generator, seed: int) -> tuple[float, float, float, bool] | None:
     """Run one study with commands. Returns ends of the printed interval, the true value, and `holds`.
 
-    The interval is that of the first model's accuracy, or of the difference. None if it was withheld.
+    The interval is that of the first model's accuracy, or of the difference. Returns None if it was withheld.
     """
     items, models, truth = world(design, rng)
     with tempfile.TemporaryDirectory() as folder, _inside(Path(folder)):

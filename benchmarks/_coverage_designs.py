@@ -43,7 +43,7 @@ class Design:
     Attributes
     ----------
     kind
-        Kind of interval: a name of `KINDS` or `APART` in `_coverage_kinds`.
+        Kind of interval: a key of `KINDS` or `APART` in `_coverage_kinds`.
     protocol
         Name of the routing protocol.
     K
@@ -53,7 +53,7 @@ class Design:
     n
         Number of items.
     later
-        Number of models, the last ones, whose predictions are not used to draw the questions.
+        Number of models, counted from the last one, whose predictions are not used to draw the questions.
     together
         Correlation between models of the latent normal variables that decide whether a model is right.
     unreadable, failed, abstained
@@ -61,7 +61,8 @@ class Design:
     strata
         Number of strata; accuracies differ between them. 0 for none.
     slow
-        Share of the questions that every second expert has answered; the other experts have answered all.
+        Share of their questions that half of the experts have answered. The other half have answered all
+        questions.
     cluster
         Number of items per cluster, or a name of `CLUSTER_SIZES`; 0 for independent items.
     correlation
@@ -135,7 +136,7 @@ class Drawn:
     models
         Predictions by model name.
     truth, strata
-        True option and stratum by item id; None without strata.
+        True option by item id, and stratum by item id. `strata` is None if the design has no strata.
     gold
         Counts of the experts' answers on gold items; None without gold items.
     """
@@ -240,7 +241,7 @@ def _predictions(
 
 
 def true_result(design: Design, model: int = 0) -> dict[str, float]:
-    """Return one model's true results by class: of the first class, macro means, and the cost.
+    """Return one model's true per-class results: those of the first class, the macro means, and the cost.
 
     The results are simulated with `_MANY` items.
     """
@@ -305,7 +306,10 @@ def collect(
 
 
 def _reach(drawn: Sequence[Question], share: float) -> set[str]:
-    """Return the ids of answered questions: every second expert answers all, the others the first `share`."""
+    """Return the ids of answered questions.
+
+    Half of the experts answer all their questions, the other half only the first `share` of their queues.
+    """
     found = set[str]()
     for j, expert in enumerate(sorted({q.expert for q in drawn})):
         queue = sorted((q for q in drawn if q.expert == expert), key=lambda q: q.place or 0)
@@ -314,6 +318,6 @@ def _reach(drawn: Sequence[Question], share: float) -> set[str]:
 
 
 def true_accuracies(design: Design) -> list[float]:
-    """Return the true values of the estimates: unreadable predictions are wrong, failed ones left out."""
+    """Return each model's true accuracy: unreadable predictions count as wrong, failed ones are left out."""
     readable = 1 - design.unreadable / (1 - design.failed)
     return [a * readable for a in design.accuracies]

@@ -1,8 +1,9 @@
 """Measure intervals and gates when unanswered questions are not missing at random.
 
-Each expert leaves the hardest questions unanswered, on which models are wrong more often, or the questions
-whose answers would contradict the model, or answers easy questions first. Only intervals with `holds` true
-are counted, except those of the ``worst_case`` row, which must cover in every case.
+In some designs, each expert leaves the hardest questions unanswered, on which models are wrong more often. In
+others, each expert leaves those unanswered whose answers would contradict the model, or answers easy
+questions first. Only intervals with `holds` true are counted, except those of the ``worst_case`` row, which
+must cover in every case.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class GapCell:
     unsure
         Share of all studies in which the interval was withheld or had `holds` false.
     counted
-        Number of all other studies.
+        Number of all studies minus those that `unsure` counts.
     """
 
     name: str
@@ -61,7 +62,11 @@ class GapCell:
 
 
 def _see(truth: float, found: Any, *, always: bool = False) -> Outcome:
-    """Compare an interval with the truth if `holds` is true or `always`; otherwise return WITHHELD."""
+    """Compare an interval with the truth.
+
+    Returns WITHHELD if there is no interval. Unless `always` is true, an interval with `holds` false also
+    counts as withheld.
+    """
     return compare_ends(truth, found) if found is not None and (found.holds or always) else WITHHELD
 
 
@@ -121,7 +126,7 @@ def see_gates(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Watch:
-    """A protocol, patterns of unanswered questions, and the check that is made on the same studies."""
+    """A protocol, patterns of unanswered questions, and a check of every pattern on the same studies."""
 
     protocol: str
     see: Callable[[GapStudy, Gaps], Iterator[tuple[str, Outcome]]]
@@ -166,7 +171,7 @@ ORDERS = (
 
 
 def quick_watches() -> list[Watch]:
-    """Return a part of the designs; one study of every design takes half a second in total on one core."""
+    """Return a few of the designs. Simulating one study of each takes half a second in total on one core."""
     first = (Gaps(share=0.04), Gaps(share=0.15, known=False), TELLING[0])
     orders = (ORDERS[0], ORDERS[3])
     return [
@@ -183,7 +188,7 @@ def quick_watches() -> list[Watch]:
 
 
 def full_watches() -> list[Watch]:
-    """Return all designs: intervals with all patterns of gaps, gates also with informative orders."""
+    """Return all designs: for intervals, patterns of unanswered questions; for gates, orders of answers."""
     whole = ("partitioned", "targeted for one", "targeted")
     gaps = HARDEST + TELLING
     found = []
@@ -198,7 +203,10 @@ def full_watches() -> list[Watch]:
 
 
 def _measure_twice(task: tuple[Watch, int]) -> list[GapCell]:
-    """Measure one design; patterns with low coverage are measured again with `AGAIN` times as many draws."""
+    """Measure one design, with all its patterns of unanswered questions.
+
+    Patterns with low coverage are measured again with `AGAIN` times as many draws.
+    """
     watch, draws = task
     measured = measure_watch(watch, draws)
     bad = tuple(dict.fromkeys(gaps for gaps, cell in measured if cell.low))

@@ -37,7 +37,7 @@ def full_grid() -> list[Design]:
 
 
 def quick_grid() -> list[Design]:
-    """Return more than 100 designs: those in which intervals once failed to cover, and some of every kind."""
+    """Return more than 100 designs: those in which earlier intervals failed, and some of every kind."""
     return [
         *_accuracies((20, 100), (0.02, 0.8, 0.99)),
         *_shared((20, 100)),
@@ -129,7 +129,7 @@ def _differences(sizes: tuple[int, ...]) -> list[Design]:
 
 
 def _unreadable() -> list[Design]:
-    """Return designs with a good and a useless model, each unreadable on its own items."""
+    """Return designs with a good and a useless model, whose answers are unreadable on different items."""
     return [
         Design(kind="difference", protocol=p, accuracies=a, n=150, unreadable=0.15)
         for p in ("partitioned", "targeted", "disagreement")
@@ -146,7 +146,7 @@ def _joint(sizes: tuple[int, ...]) -> list[Design]:
 
 
 def _assisted(sizes: tuple[int, ...]) -> list[Design]:
-    """Return designs assisted by votes of good, bad, equally good or many other models, or with clusters."""
+    """Return designs assisted by other models' votes: good, bad, equally good or many; or with clusters."""
     groups = ((0.8, 0.7), (0.95, 0.97, 0.96), (0.7, *(0.05,) * 4), (0.1, 0.9, 0.9, 0.9), (0.6, *(0.6,) * 11))
     return [
         Design(kind="assisted", protocol=protocol, accuracies=group, K=K, n=n)

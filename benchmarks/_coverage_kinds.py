@@ -39,7 +39,7 @@ def compare_ends(truth: float, found: Any) -> Outcome:
 
 
 def cover_accuracy(design: Design, drawn: Drawn) -> list[Outcome]:
-    """Check the accuracy of the last model if it was added later, else of the first, by `accuracy`."""
+    """Check `accuracy` for one model: the last model if it was added later, else the first."""
     found, options = [], dict(design.options)
     if drawn.gold is not None:
         options["gold"] = drawn.gold
@@ -101,7 +101,7 @@ def cover_judged(design: Design, drawn: Drawn) -> list[Outcome]:
 
 
 def cover_class(design: Design, drawn: Drawn) -> list[Outcome]:
-    """Check one result by class of the first model, or the difference of two models in it."""
+    """Check one per-class result: that of the first model or, with several models, the difference of two."""
     K, name = design.K[0], design.options["result"]
     costs = 1.0 - np.eye(K)
     costs[0, 1:] = MISSED
@@ -176,7 +176,7 @@ def cover_certificate(design: Design, rng: np.random.Generator) -> list[Outcome]
 
 
 def cover_parity(design: Design, rng: np.random.Generator) -> list[Outcome]:
-    """Check that the interval of the gap contains 0 for a model that answers like any annotator."""
+    """Check that the interval of people minus model contains 0 if the model answers like an annotator."""
     n, classes = design.n, design.K[0]
     people = int(design.options.get("annotators", 5))
     y = rng.integers(0, classes, n)

@@ -47,7 +47,7 @@ def _design(score: str, n: int, panel: tuple[int, float, float, float, int], **o
 
 
 def draw_panel_score(design: Design, rng: np.random.Generator) -> tuple[float, Agreement | Share | None]:
-    """Return the true value of a score, and its estimate from one draw; None if undefined or withheld."""
+    """Return the true value of a score, and its estimate from one draw, None if undefined or withheld."""
     score = design.options["score"]
     if str(design) not in _TRUE:
         many = _measure(*_draw(design, np.random.default_rng(0), _MANY), score)

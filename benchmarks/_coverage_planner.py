@@ -55,7 +55,7 @@ class Promise:
     models
         Number of models.
     centred
-        Whether the assumed accuracy is the mean of the two compared models; otherwise it is that of the
+        Whether the assumed accuracy is the mean of the two compared models. If false, it is that of the
         better model.
     """
 

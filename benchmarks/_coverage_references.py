@@ -1,10 +1,10 @@
 """Compare the width of our intervals with reference intervals on the same draws.
 
 If options are drawn uniformly and K is the same for all items, the reference is the exact interval of the
-likelihood, multiplied by the interval of the readable share. Otherwise the reference is the narrowest
-interval that covers among three: Student's t with one item added at each end, hedged betting, and empirical
-Bernstein. For winners of searches with equal candidates, the reference is a lower bound on the width of all
-intervals that also cover if one candidate leads.
+likelihood, multiplied by the interval of the readable share. In all other designs, the reference is the
+narrowest interval that covers among three: Student's t with one item added at each end, hedged betting, and
+empirical Bernstein. For winners of searches with equal candidates, the reference is a lower bound on widths:
+that of intervals that would also cover if one candidate were better.
 """
 
 from __future__ import annotations
@@ -59,7 +59,10 @@ def reference_widths(design: Design, draws: int) -> tuple[float, float]:
 
 
 def _references(drawn: Drawn) -> dict[str, Ends]:
-    """Return reference intervals of the first model: the exact one, else three from unbiased item scores."""
+    """Return reference intervals of the first model.
+
+    This is the exact interval or, if the design has none, three intervals from unbiased item scores.
+    """
     exact = _exact(drawn)
     if exact is not None:
         return {"exact": exact}
@@ -81,10 +84,10 @@ def _references(drawn: Drawn) -> dict[str, Ends]:
 def _betting(g: FloatArray, low: float, high: float, level: float = 0.95, points: int = 200) -> Ends:
     """Return a betting interval for the mean of independent g ∈ [low, high].
 
-    After scaling to [0, 1], K±_t(m) = Π_i (1 ± λ_i^±(m)(g_i − m)) is a martingale if the mean is m. The value
-    m is excluded permanently once max(½K⁺, ½K⁻) ≥ 1/(1 − level) (Ville's inequality). The bets λ_t =
-    √(2 log(2/α)/(σ̂²_{t−1} t log(t + 1))), truncated at ½/m and ½/(1 − m), use only earlier g (the hedged
-    capital process of Waudby-Smith & Ramdas 2024, JRSS B 86).
+    After scaling to [0, 1], K±_t(m) = Π_i (1 ± λ_i^±(m)(g_i − m)) is a martingale if the mean is m; α is 1 −
+    level. The value m is excluded permanently once max(½K⁺, ½K⁻) ≥ 1/(1 − level) (Ville's inequality). The
+    bets λ_t = √(2 log(2/α)/(σ̂²_{t−1} t log(t + 1))), truncated at ½/m and ½/(1 − m), use only earlier g (the
+    hedged capital process of Waudby-Smith & Ramdas 2024, JRSS B 86).
     """
     x = np.clip((g - low) / (high - low), 0.0, 1.0)
     bets = _bets(x, 1 - level)
@@ -119,7 +122,7 @@ def _bets(x: FloatArray, alpha: float) -> FloatArray:
 def _exact(drawn: Drawn) -> Ends | None:
     """Return the exact interval of the likelihood, times Clopper & Pearson's interval of the readable share.
 
-    None if K varies, or options were not drawn uniformly.
+    Returns None if K varies, or options were not drawn uniformly.
     """
     predictions = drawn.models["m0"]
     readable = {p.item_id for p in predictions if p.option is not None}

@@ -1,7 +1,7 @@
 """Measure by which factor intervals could be shortened and still have the nominal coverage.
 
-The designs are accuracies of a model from questions that were drawn for other models, and from targeted
-questions; the votes of other models are helpful or misleading (all wrong on one option).
+Each design estimates a model's accuracy, from questions drawn for other models or from targeted questions.
+The votes of other models are helpful or misleading (all wrong on one option).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from oversight.harness.estimate.routed_means import routed_accuracy
 
 @dataclass(frozen=True)
 class WidthCell:
-    """Results of a design. A factor above 1 means that intervals shorter by this factor would still cover."""
+    """Results of a design. `factor` is that by which intervals could be shorter at nominal coverage."""
 
     name: str
     coverage: float
@@ -48,17 +48,17 @@ ROUTED = [
 def accuracy_cells(
     draws: int, designs: Sequence[Design] = (*LATER, *ROUTED), seed: int = 0
 ) -> list[WidthCell]:
-    """Measure each design, for the accuracy of the last model if it was added later, else of the first."""
+    """Measure the interval of one model per design: the last model if it was added later, else the first."""
     return [_measure(str(design), _shared_draw(design, draws, seed)) for design in designs]
 
 
 def misled_cell(draws: int, seed: int = 0) -> WidthCell:
-    """Measure a model that is rarely right and was added later, with other votes wrong on the same option."""
+    """Measure the interval of a later, rarely right model when all other models choose one wrong option."""
     return _measure("votes all wrong on one option, K=4, n=100", _misled_draw(draws, seed))
 
 
 def _needed(truth: float, value: float, low: float, high: float) -> float:
-    """Return the truth's distance from the estimate in units of the interval's arm on that side."""
+    """Return |truth − value|, divided by the distance from the value to the interval's end on that side."""
     room = high - value if truth > value else value - low
     return abs(truth - value) / max(room, 1e-9)
 

@@ -15,7 +15,7 @@ LEVEL, LEADS = 0.6, (0.7, 0.75, 0.8, 0.85, 0.9)
 
 
 def accuracies_of(archive: str, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
-    """Return the true accuracies of the `size` candidates of an archive of this kind."""
+    """Return the true accuracies of all candidates in an archive of this kind and size."""
     if archive == "two":
         return np.array([0.55, 0.65])
     if archive == "a spread":
@@ -30,7 +30,7 @@ def accuracies_of(archive: str, rng: np.random.Generator, size: int) -> NDArray[
 def draw_winner(
     archive: str, kind: Kind, K: int, n: int, size: int, rng: np.random.Generator
 ) -> tuple[float, float, float]:
-    """Draw an archive. Returns the winner's true accuracy, and the ends of its interval."""
+    """Draw an archive. Returns the winner's true accuracy, and the lower and upper ends of its interval."""
     board, best, own = _score(accuracies_of(archive, rng, size), kind, K, n, rng)
     return own, max(0.0, board.standing(best).low), min(1.0, board.standing(best).high)
 
@@ -38,11 +38,12 @@ def draw_winner(
 def winner_widths(kind: Kind, K: int, n: int, size: int, draws: int) -> tuple[float, float]:
     """Return the mean width of the winner's interval with equal candidates, and a lower bound for it.
 
-    The lower bound follows Neyman and Pearson. If one candidate really leads, an interval with 95 % coverage
-    must reach its accuracy in all draws whose winner stands out as much as 95 % of such leaders do. Equal
-    candidates produce some of these draws by chance, and an interval must be as wide there. In all other
-    draws, the bound is the width of an interval that is valid only for equal candidates. The largest bound
-    over all leads is returned, because one interval must be valid for all of them.
+    The lower bound follows Neyman and Pearson. Suppose that one candidate really leads. In 95 % of the draws,
+    its lead in the data exceeds some limit. An interval with 95 % coverage must reach its accuracy in all
+    these draws. Equal candidates also exceed this limit in some draws, by chance, and the interval must be as
+    wide there. In all other draws, the bound is the width of an interval that is valid only for equal
+    candidates. The function returns the largest bound over several true leads, because one interval must be
+    valid for all of them.
     """
     rng = np.random.default_rng([4, n, K])
     equal = [_stand_out(np.full(size, LEVEL), kind, K, n, rng) for _ in range(draws)]

@@ -51,9 +51,10 @@ class Usage:
 
 
 def _reply(body: bytes) -> bytes:
-    """Return a reply with every part that the request asks for.
+    """Return a reply with one line for every answer part that the request asks for.
 
-    A part with options gets the option given by the item's number; any other part gets a fixed word.
+    If a part has options, the item's number determines which one is chosen. A part without options gets a
+    fixed word.
     """
     cases = _CASE.findall(body)
     number = int(cases[-1]) if cases else 0

@@ -60,7 +60,7 @@ class Labels:
     rows
         Numbers of the items, shape (n,): first those for feedback, then for selection, then for confirmation.
     truth, refused
-        Option with a yes and option with a no, shape (n,); −1 if there is none.
+        Option that an expert confirmed, and option that an expert refuted, shape (n,); −1 if there is none.
     sizes
         Number of items in each of the three parts.
     """
@@ -73,7 +73,7 @@ class Labels:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """The winner's true and reported accuracy with interval, and the search's numbers of calls and edits."""
+    """Result of a search: its winner's accuracy and interval, and the numbers of calls and edits."""
 
     true: float
     reported: float
@@ -84,7 +84,7 @@ class Found:
 
 
 def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labels]:
-    """Run one search by commands with default settings. Returns the result, and the labels it used."""
+    """Run one search with the project's commands and default settings. Returns its result and its labels."""
     task = SOLVER.tasks[seed] = FieldTask(K, ITEMS, seed)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)

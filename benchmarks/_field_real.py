@@ -115,7 +115,10 @@ def _answer(text: str) -> IntArray:
 
 
 def _vote(said: IntArray) -> IntArray:
-    """Return the most frequent option per question; the first model breaks ties; −1 if none is readable."""
+    """Return each question's most frequent option, with ties broken by the first model.
+
+    The value is −1 if no answer to the question is readable.
+    """
     counts = (said[:, :, None] == np.arange(10)).sum(axis=0)
     best = counts.max(axis=1)
     chosen: IntArray = np.full(said.shape[1], -1)

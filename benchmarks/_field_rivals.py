@@ -64,7 +64,7 @@ class Trial:
         self.scores = [self._validate(self.tried[0])]
 
     def go(self, draw_parent: Callable[[FloatArray], int]) -> Picked:
-        """Edit parents that `draw_parent` selects by score while calls are left. Returns the best method."""
+        """Edit parents that `draw_parent` selects, until no calls are left. Returns the best method."""
         n = len(self._rows) * self.runs
         for _ in range(self.calls // n - 1):
             parent = self.tried[draw_parent(np.array(self.scores))]
@@ -75,7 +75,8 @@ class Trial:
     def halve(self, batch: int) -> Picked:
         """Make batches of edits of the best method so far, until no calls are left. Returns the best method.
 
-        Half of a batch is dropped after 1/4 and again after 1/2 of the items.
+        Each edit is first evaluated on 1/4 of the items. The better half of the batch continues to 1/2 of the
+        items, and the better half of these edits to all items.
         """
         n = len(self._rows)
         rungs = (n // 4, n // 2, n)
@@ -102,7 +103,7 @@ class Trial:
         return self.task.accuracy(self.tried[best]), reported, len(self.tried) - 1
 
     def _validate(self, method: str, first: int | None = None) -> float:
-        """Return the score of a method on the first `first` items; None for all items."""
+        """Return the score of a method on the first `first` items, or on all items if `first` is None."""
         K, truth, refused = self.task.K, self._truth[:first], self._refused[:first]
         said = np.array([self.task.answers(method, run)[self._rows[:first]] for run in range(self.runs)])
         if self.ml:
@@ -145,7 +146,7 @@ def small_batches(trial: Trial) -> Picked:
 
 
 def aflow(trial: Trial) -> Picked:
-    """Draw parents among the start and the three best other methods, by the published formula."""
+    """Draw each parent by the published formula: the method at the start, or one of the three best others."""
 
     def draw(scores: FloatArray) -> int:
         others = sorted(range(1, len(scores)), key=lambda j: -scores[j])

@@ -75,7 +75,7 @@ class FieldTask:
 
 
 def read_method(text: str) -> tuple[float, int]:
-    """Return the accuracy and the number in the instruction that a text contains."""
+    """Find an instruction such as ``Method 0.4400-17`` in a text. Returns its accuracy and its number."""
     found = _METHOD.search(text)
     if found is None:
         raise ValueError("the text names no method")
@@ -102,8 +102,8 @@ def transformed(answers: Any, truth: Any, refused: Any, K: int) -> Any:
     answers
         Chosen options, shape (n,).
     truth
-        Option with an expert's yes, shape (n,); −1 if the answer was no.
+        Option that the expert confirmed, shape (n,); −1 if the expert said no.
     refused
-        Option with an expert's no, shape (n,); −1 if the answer was yes.
+        Option that the expert refuted, shape (n,); −1 if the expert said yes.
     """
     return np.where(truth >= 0, answers == truth, 1 - (K - 1) * (answers == refused)).astype(float)

@@ -43,7 +43,7 @@ _BY_ITEM = ("n_options", "truth", "refused", "propensities", "routed")
 
 @dataclass
 class _Proposer:
-    """Edits a parent drawn by the project's rule, or returns the method that `of_slot` gives for the slot."""
+    """Proposes an edit of a parent drawn by the project's rule, or `of_slot(slot)` if `of_slot` is given."""
 
     edit: Callable[[str, np.random.Generator], str]
     of_slot: Callable[[int], str] | None = None
@@ -71,7 +71,7 @@ def draw_world(world: str, kind: Kind, seed: int) -> Found:
 
 
 def draw_real(kind: Kind, seed: int) -> tuple[Found, Labels, float]:
-    """Run one search with real data. Returns the result, its labels, and the winner's score on test items."""
+    """Run one search with real data. Returns its result, all labels, and the winner's score on test items."""
     task = RealTask(REAL_ITEMS, seed)
     rng = np.random.default_rng([seed, 4])
     context, counted, said = _set_up(task, kind, first_method(), rng)
@@ -92,7 +92,10 @@ def draw_real(kind: Kind, seed: int) -> tuple[Found, Labels, float]:
 def _set_up(
     task: FieldTask | RealTask, kind: Kind, start: str, rng: np.random.Generator
 ) -> tuple[SearchContext, list[int], ExpertLabels]:
-    """Return a search with default settings, a list that will collect numbers of calls, and all labels."""
+    """Return a search with default settings, an empty list, and all labels.
+
+    The search appends to the list the number of calls of each evaluation.
+    """
     said = simulated_labels(task.truth, np.zeros((0, task.n), np.int64), task.K, kind, rng)
     options = tuple(str(k) for k in range(task.K))
     items = [Item(f"{i:04}", "", options, tuple(range(task.K))) for i in range(task.n)]

@@ -1,4 +1,4 @@
-"""Simulated studies in which unanswered questions are not missing at random, or easy ones come first."""
+"""Simulated studies in which unanswered questions are not a random subset, or easy questions come first."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class GapStudy:
         return bool(is_predicted != (self.truth[question.item_id] == question.option))
 
     def collect(self, gaps: Gaps, part: float = 1.0) -> Labels:
-        """Return the labels after every expert has worked on this part of the questions, from 0 to 1."""
+        """Return the labels after every expert has worked on this share of the queue, from 0 to 1."""
         answers = [
             Answer(q, q.expert, self._judge(q), "simulated")
             for queue in self.queues

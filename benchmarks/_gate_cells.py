@@ -59,7 +59,7 @@ def _find_places(labels: LabelColumns) -> IntArray:
 
 
 def look_on(cell: GateCell, seed: int) -> Seen:
-    """Draw a study, and evaluate the gate after every `every` answers.
+    """Draw a study, and evaluate the gate each time `cell.every` more answers have arrived.
 
     Experts take turns at random, and each follows the order of their queue.
     """

@@ -27,7 +27,7 @@ _RULES: dict[str, Any] = {"targeted": Targeted, "sequential": Sequential}
 
 @dataclass(frozen=True)
 class PlanCell:
-    """A study design: number of models, kind of judge, protocol, and half-width to be reached."""
+    """A study design: number of models, kind of judge, protocol, and the half-width that is planned."""
 
     models: int
     judge: str
@@ -97,7 +97,7 @@ class PlannedStudies:
         seed: int,
         rng: np.random.Generator,
     ) -> float:
-        """Simulate a study with this number of items, drawn as by `label route`. Returns its half-width."""
+        """Simulate a study of `number` items, drawn as by ``label route``. Returns its half-width."""
         options = {name: one.option.astype(np.int64) for name, one in models.items()}
         right = guess_right(np.stack(list(options.values()), axis=1), self.pool.n_options)
         stratum = split_by_agreement(right, number)
@@ -121,8 +121,8 @@ class PlannedStudies:
     ) -> Labels:
         """Return labels of the drawn items.
 
-        With `stratum`, the items are marked as a stratified sample of the pool; otherwise they are the
-        population.
+        If `stratum` is given, the labels are marked as those of a stratified sample of the pool. If it is
+        None, the drawn items are the whole population.
         """
         places = drawn.tolist()
         known = {

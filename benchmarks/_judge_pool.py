@@ -91,7 +91,10 @@ def simulate(pool: Pool, kind: str, predicted: IntArray, rng: np.random.Generato
 
 
 def _signs(truth: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Return calibrated probabilities, from a normal signal per option whose mean is larger if it is true."""
+    """Return calibrated probabilities, computed from one normal signal per option.
+
+    The signal of the true option has a larger mean.
+    """
     signs = rng.normal(size=(len(truth), K)) + STRENGTH * (np.arange(K) == truth[:, None])
     weight = np.exp(STRENGTH * (signs - signs.max(axis=1, keepdims=True)))
     found: FloatArray = weight / weight.sum(axis=1, keepdims=True)
@@ -103,7 +106,7 @@ def ask(
 ) -> tuple[JudgedQuestions, JudgedQuestions]:
     """Draw questions about the drawn items by a design.
 
-    Returns the answered questions, and all questions of the pool that they are a sample of.
+    Returns the answered questions, and the pool's questions from which they are a sample.
     """
     n = len(drawn)
     votes = np.zeros((pool.size, K))
@@ -158,7 +161,7 @@ Held = dict[str, list[bool | None]]
 
 
 def see_quality(pool: Pool, design: str, kind: str, items: int, draws: int) -> Held:
-    """Measure the quality of a simulated judge, and its dependence on a second judge, in repeated draws."""
+    """Check intervals for a simulated judge's quality, and for its dependence on a second judge."""
     held: Held = {}
     names = list(pool.models)
     for seed in range(draws):

@@ -53,8 +53,8 @@ class Behaviour:
     faults
         Kinds of faults (keys of `_FAULTS`, ``"hang"`` and ``"drop"``), each with its share of all calls.
     rate
-        Accepted calls per second, after an initial burst of this number; 0 means no limit. A refusal asks to
-        wait one second and does not disclose the limit.
+        Accepted calls per second, after an initial burst of as many calls; 0 means no limit. A refusal asks
+        to wait one second and does not disclose the limit.
     body
         Function from the body of a request to the body of the reply; None sends a fixed reply.
     """
@@ -144,9 +144,9 @@ class _Connection(asyncio.Protocol):
 class Loopback:
     """Address and counters of a running server.
 
-    `first`, `last` and `last_good` are the times of the first, last and last successful call in seconds
-    (CLOCK_MONOTONIC). With a latency, `waited` is the sum of the waiting times of all calls, and `last_reply`
-    the time of the last reply.
+    Times are in seconds (CLOCK_MONOTONIC): `first` that of the first call, `last` that of the last call, and
+    `last_good` that of the last successful call. With a latency, `waited` is the sum of the waiting times of
+    all calls, and `last_reply` the time of the last reply.
     """
 
     url: str

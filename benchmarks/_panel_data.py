@@ -50,7 +50,8 @@ def write_all(folder: Path) -> None:
 def chaosnli(folder: Path) -> None:
     """Write ChaosNLI's SNLI items: labels of a hundred anonymous annotators, and the five original labels.
 
-    The counts of labels are distributed at random over a hundred made-up annotators per item.
+    The data contain only how many annotators chose each label, so labels are assigned at random to a hundred
+    made-up annotators.
     """
     data = pq.read_table(SOURCE / "chaosnli_and_models.parquet", use_threads=False).to_pylist()
     rows = [row for row in data if row["source"] == "snli"]

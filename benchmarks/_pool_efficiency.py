@@ -36,9 +36,10 @@ class AgreementDraws:
         self.right = guess_right(self.predicted, pool.n_options)
 
     def see(self, targets: Sequence[str], draws: int, rng: np.random.Generator) -> tuple[float, list[float]]:
-        """Return the ratio of variances (simple random over stratified sample), and coverage per target.
+        """Return the ratio of two variances, and the coverage of each target's interval.
 
-        The variance with a simple random sample of the same size is known exactly.
+        The ratio is the variance with a simple random sample, which is known exactly, divided by that with a
+        stratified sample of the same size.
         """
         columns = [self.names.index(name) for name in targets]
         number = QUESTIONS if len(targets) == 1 else self._count(columns)
@@ -83,7 +84,7 @@ class AgreementDraws:
 
 
 def see_pools(pool: Pool, draws: int) -> tuple[str, dict[str, float]]:
-    """Measure draws for one target model (mean over all) and for five. Returns a text, and the results."""
+    """Measure draws for each single target model, and for sets of five. Returns a text, and the results."""
     drawing, rng = AgreementDraws(pool), np.random.default_rng(18)
     one = [drawing.see([name], draws, rng) for name in drawing.names]
     sets = [rng.choice(drawing.names, 5, replace=False).tolist() for _ in range(SETS)]

@@ -32,7 +32,8 @@ def connect(url: str) -> Any:
 def peak_mb() -> float:
     """Return the peak memory of this process in megabytes.
 
-    On Linux, `getrusage` includes the memory of the parent at the fork, so it is used only on other systems.
+    `getrusage` is used only on systems other than Linux. On Linux, it includes the parent's memory at the
+    fork.
     """
     status = Path("/proc/self/status")
     if status.exists():

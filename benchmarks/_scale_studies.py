@@ -36,8 +36,8 @@ _PREDICTION = (
 def make_scale_study(folder: Path, items: int, models: int, url: str = "") -> str:
     """Create a study in which every item has one answer, and one prediction per model. Returns its store URL.
 
-    3 % of the answers are unsure, 2 % of the predictions are unreadable, and 1 % failed. The models'
-    accuracies are from 50 to 90 %. Texts have 24 words with very unequal frequencies.
+    3 % of the answers are "unsure". 2 % of the predictions are unreadable, and 1 % of the predictions failed.
+    The models' accuracies are from 50 to 90 %. Texts have 24 words with very unequal frequencies.
     """
     url = url or f"sqlite:///{folder / 'study.db'}"
     _write_files(folder, url)
@@ -61,7 +61,7 @@ def make_scale_study(folder: Path, items: int, models: int, url: str = "") -> st
 
 
 def item_id(position: int) -> str:
-    """Return the id of an item. Ids are not in insertion order, because databases profit from that order."""
+    """Return the id of an item. Items are not inserted in the order of ids, which would be faster."""
     return f"{position * 2_654_435_761 % 2**32:08x}-{position}"
 
 

@@ -49,7 +49,7 @@ def listen(pool: Pool, kind: str, seed: int) -> tuple[IntArray, FloatArray]:
 
 
 def judge_pool(pool: Pool, kind: str, questions: int, draws: int, *, shares: Sequence[float]) -> Seen:
-    """Simulate studies of one model about items drawn from a pool, as by `label route`.
+    """Simulate studies of one model on items drawn from a pool, as ``label route`` draws them.
 
     The plain estimate uses a simple random sample of the same size, whose variance is known exactly.
     """
@@ -70,7 +70,7 @@ def judge_pool(pool: Pool, kind: str, questions: int, draws: int, *, shares: Seq
 
 
 def judge_uniform(pool: Pool, kind: str, items: int, draws: int) -> Seen:
-    """Simulate studies with one random option per item, with the public functions."""
+    """Simulate studies that ask about one random option per item, and estimate with the public functions."""
     seen, names = Seen(), list(pool.models)
     for seed in range(draws):
         rng = np.random.default_rng([13, seed])
@@ -139,7 +139,7 @@ _found: dict[float, float] = {}
 
 
 def _strength(wanted: float, pool: Pool) -> float:
-    """Return the strength of signals that results in this mean AUC."""
+    """Return the strength of the judge's signals at which their mean AUC is `wanted`."""
     if wanted <= 0.5:
         return 0.0
     if wanted not in _found:

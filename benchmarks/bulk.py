@@ -84,7 +84,7 @@ def main() -> None:
 
 
 def lay_out(folder: Path, number: int) -> None:
-    """Write a study with items of 24 words, and a model's answers, of which 2 % name no option."""
+    """Write a study with items of 24 words, and a model's answers. 2 % of the answers name no option."""
     draw = random.Random(7)  # noqa: S311  nothing secret
     experts = "".join(f'[[expert]]\nname = "{c}-expert"\nclasses = ["{c}"]\n\n' for c in CLASSES)
     folder.joinpath("experts.toml").write_text(experts, encoding="utf-8")
@@ -133,7 +133,7 @@ def write_answers(folder: Path) -> None:
 def write_raw(folder: Path, tables: tuple[str, ...]) -> tuple[float, float]:
     """Write the rows of these tables into a new database. Returns CPU and elapsed seconds.
 
-    Rows that the tables refer to are written first, and not measured.
+    Rows of other tables that these rows refer to are written first, and their time is not measured.
     """
     copy = folder / "raw.db"
     cpu = wall = 0.0

@@ -1,4 +1,4 @@
-"""Measure coverage if experts err and only control questions reveal it.
+"""Measure the coverage of intervals if experts err, and only control questions reveal their error rates.
 
 Every draw is a whole study of one model with the functions that the commands call. ``label route`` inserts
 gold, second experts and repeats into the queues, experts answer with known error rates, and ``estimate``
@@ -106,9 +106,9 @@ def answer(study: Study, truth: dict[str, int], design: Design, seed: int) -> No
 
 
 def run_once(design: Design, seed: int) -> tuple[bool, float, bool] | None:
-    """Run one study. Returns the interval's coverage and width, and whether the uncorrected interval covers.
+    """Run one study. Returns whether its interval covers, its width, and whether the uncorrected one covers.
 
-    None if the estimate was withheld.
+    Returns None if the estimate was withheld.
     """
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

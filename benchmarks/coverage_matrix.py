@@ -91,7 +91,7 @@ def measure(task: tuple[Design, int, int]) -> Cell:
 
 
 def measure_twice(task: tuple[Design, int, int]) -> Cell:
-    """Measure one design, again with more draws if the coverage is low, and add the reference width.
+    """Measure one design, and add the reference width. If coverage is low, measure again with more draws.
 
     `task` is the design, the number of draws, and the number of draws for the reference.
     """

@@ -81,7 +81,7 @@ def measure(address: str, n: int, concurrency: int, workers: int) -> float:
 
 
 def kill(address: str, n: int, concurrency: int) -> tuple[int, int]:
-    """Kill one of two workers during a run. Returns the calls beyond one per item, and the stored rows."""
+    """Kill one of two workers during a run. Returns numbers: calls beyond one per item, and stored rows."""
     with study(n, concurrency) as (folder, server):
         run = start(address, folder, 2)
         while server.calls < n // 2:

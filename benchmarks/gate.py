@@ -51,7 +51,8 @@ def error_row(cell: GateCell, seen: Sequence[Seen]) -> dict[str, Any]:
 def power_row(cell: GateCell, seen: Sequence[Seen]) -> dict[str, Any]:
     """Return quantiles of the number of answers until the gate passes.
 
-    If known, `fixed` is the number of answers that one analysis of fixed size needs for power .8.
+    For designs with a known variance, `fixed` is the number of answers that a single analysis needs for power
+    .8.
     """
     answers = sorted(s.answers if s.passed else math.inf for s in seen)
     row: dict[str, Any] = {"cell": str(cell), "passed": float(np.mean([s.passed for s in seen]))}

@@ -20,7 +20,7 @@ overconfident, reversed, copying the model that it judges, and good in one field
 The last line is JSON:
 
 * `coverage_min`: lowest coverage of any kind of interval in any design;
-* `saved_vs_best_rival`: our saving divided by the best other package's, for the fourth best of five judges;
+* `saved_vs_best_rival`: our saving divided by the best other package's, the fourth largest of all judges;
 * `bad_judge_width`: largest mean width with a bad judge divided by that without a judge;
 * `transport_false_pass`: largest share of false passes among transports beyond the margin;
 * `withheld_max`: largest share of withheld measures of quality;
@@ -92,7 +92,7 @@ def main() -> None:
 
 
 def show_quality(pool: Pool, draws: int) -> tuple[float, float]:
-    """Print the coverage of quality measures. Returns the lowest one, and the largest share withheld."""
+    """Print the coverage of quality measures. Returns the lowest coverage, and the largest share withheld."""
     print(f"quality, {draws} draws per judge and design, {ITEMS} items: coverage over all judges (withheld)")
     least, most = 1.0, 0.0
     for design in DESIGNS:
@@ -113,10 +113,10 @@ def show_quality(pool: Pool, draws: int) -> tuple[float, float]:
 
 
 def show_pool(pool: Pool, draws: int) -> tuple[float, list[float], float]:
-    """Print our savings and the rivals' on a pool.
+    """Print the savings by our estimate and by the rivals' on a pool.
 
-    Returns our lowest coverage, the ratios of our saving to the best rival's, and the largest relative width
-    with a bad judge.
+    Returns our lowest coverage, the ratios of our saving to the best rival's, and the largest width with a
+    bad judge divided by that without a judge.
     """
     print(f"\n{QUESTIONS} items of {pool.size}, {draws} draws per judge: saving / coverage / width")
     least, width, ratios = 1.0, 0.0, list[float]()
@@ -176,7 +176,7 @@ def _scaled(value: float, low: float, high: float, exact: float) -> tuple[float,
 
 
 def _ask_rivals(made: Mapping[str, Drawn]) -> dict[str, dict[str, Rows]]:
-    """Return each rival's estimates on the same draws, by rival and judge.
+    """Return each rival's estimates on the draws in `made`, by rival and judge.
 
     Rivals that cannot be installed, and judges that a rival refuses, are printed and left out.
     """
@@ -201,7 +201,7 @@ def _ask_rivals(made: Mapping[str, Drawn]) -> dict[str, dict[str, Rows]]:
 
 
 def _read_rows(package: str, rows: list[Any], made: Mapping[str, Drawn]) -> dict[str, Rows]:
-    """Split a rival's results by judge, and scale them; a judge with refused draws is left out."""
+    """Split a rival's results by judge, and scale them. A judge is left out if the rival refuses a draw."""
     found, start = dict[str, Rows](), 0
     for kind, (_, (_, exacts), _) in made.items():
         mine = rows[start : start + len(exacts)]
@@ -226,9 +226,9 @@ def _find_python() -> str:
 
 
 def show_partitioned(pool: Pool, draws: int) -> tuple[float, float]:
-    """Print savings with one random option per item.
+    """Print what judges save, and coverage and width, if one random option per item is asked about.
 
-    Returns the lowest coverage, and the largest relative width with a bad judge.
+    Returns the lowest coverage, and the largest width with a bad judge divided by that without a judge.
     """
     print(f"\none random option of {ITEMS} items, {draws} draws per judge: saving / coverage / width")
     least, worst = 1.0, 0.0
@@ -262,7 +262,7 @@ def show_partitioned(pool: Pool, draws: int) -> tuple[float, float]:
 
 
 def show_transport(pool: Pool, draws: int) -> float:
-    """Print the verdicts of transport checks. Returns the largest share of false passes."""
+    """Print verdicts on whether a calibration transfers. Returns the largest share of false passes."""
     margin = 0.1
     print(f"\ntransport, {draws} draws, 400 answers here and 1000 there, margin {margin:g}: verdicts")
     worst = 0.0
@@ -324,7 +324,7 @@ def _plan_and_run(cell: PlanCell, seed: int) -> tuple[PricedPlan, float] | None:
 
 
 def _check(pool: Pool, predicted: np.ndarray[Any, Any], items: np.ndarray[Any, Any]) -> Any:
-    """Return answered questions about a model's predictions on these items, which may repeat."""
+    """Return answered questions about a model's predictions on these items; an item can occur repeatedly."""
     questions, _ = ask(pool, "targeted", [predicted], items, np.random.default_rng(0))
     return questions
 

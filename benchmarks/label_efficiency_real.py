@@ -94,7 +94,7 @@ def main() -> None:
 
 
 def show_studies(studies: Mapping[Design, Future[Seen]], draws: int) -> dict[Design, Seen]:
-    """Print what votes save, with one row per design. Returns the results by design."""
+    """Print how many questions the models' votes save in each design. Returns the results by design."""
     print(f"{draws} studies a design, {TARGETS} targets each")
     print(f"{'protocol':<9} {'models':>6} {'items':>5} {'saves':>6} {'holds':>6} {'width':>6} {'plain':>6}")
     found = {}
@@ -107,7 +107,7 @@ def show_studies(studies: Mapping[Design, Future[Seen]], draws: int) -> dict[Des
 
 
 def show_judges(judged_draws: Mapping[JudgedWay, Future[Seen]], draws: int) -> dict[JudgedWay, Seen]:
-    """Print what judges save, with one row per way to draw and kind of judge. Returns the results."""
+    """Print how many questions judges save, by way of drawing and kind of judge. Returns the results."""
     print(f"{draws} studies with a judge each ({draws // 2} with even draws of a pool), 300 questions")
     print(f"{'items':<9} {'judge':<9} {'auc':>5} {'saves':>6} {'holds':>6} {'width':>6}")
     found = {}
@@ -137,7 +137,7 @@ def see(design: Design, draws: int) -> Seen:
 
 
 def see_judge(way: str, kind: str, draws: int) -> Seen:
-    """Simulate studies with one kind of judge; `way` is ``"uniform"`` or a way of drawing from a pool."""
+    """Simulate studies with one kind of judge; `way` is ``"uniform"`` or a key of `DRAWS`."""
     if way == "uniform":
         return judge_uniform(LOADED[0], kind, 300, draws)
     return judge_pool(LOADED[0], kind, 300, draws, shares=DRAWS[way])

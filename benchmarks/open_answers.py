@@ -1,4 +1,4 @@
-"""Measure the coverage of intervals for open answers, and the savings by orders of units and by judges.
+"""Measure the coverage of intervals for open answers, and what orders of units and judges save.
 
 Every study draws items from a large population of known means, asks about some of their units with
 `draw_questions`, and estimates with `estimate_open`. Each result of a design is a cell, with the share of
@@ -54,8 +54,9 @@ class Design:
 
     `ask` is the mean number of questions per answer. `share` contains the parameters of the Beta distribution
     of an answer's share of good units, and `same` is the share of items to which all models give the same
-    answer. With a larger `slope`, units with more points are good less often. `right` is P("yes" | yes) and
-    P("no" | no) of experts; if they err, they get `CONTROLS` control questions.
+    answer. With a larger `slope`, units with more points are good less often. `right` has the probabilities
+    that an expert says "yes" if the truth is yes, and "no" if it is no. If experts err, they get `CONTROLS`
+    control questions.
     """
 
     items: int = 60
@@ -175,7 +176,7 @@ def find_truth(design: Design, world: World) -> dict[tuple[Any, ...], float]:
 
 
 def draw_study(design: Design, world: World, rng: np.random.Generator) -> tuple[Any, ...]:
-    """Draw a study: its table of units, whether each unit is met, its field, and the judge's probability."""
+    """Draw a study. Returns its units and, for each, whether it is met, its field and the judge's opinion."""
     chosen = rng.integers(POPULATION, size=design.items)
     place, model, unit = np.nonzero(world.there[chosen])
     item = chosen[place]
@@ -201,7 +202,7 @@ def draw_study(design: Design, world: World, rng: np.random.Generator) -> tuple[
 
 
 def ask(design: Design, seed: int) -> tuple[Any, ...]:
-    """Draw a study and its replies.
+    """Draw a study, and the experts' replies to its questions.
 
     Returns the table of units, whether each is met, the drawn questions, the replies, and the judge.
     """
@@ -237,7 +238,7 @@ def ask(design: Design, seed: int) -> tuple[Any, ...]:
 
 
 def say(is_met: Any, right: tuple[float, float], rng: np.random.Generator) -> Any:
-    """Draw replies of experts; `right` is P(right reply) about units that are met, and about others."""
+    """Draw replies of experts; `right` has the probabilities of a right reply about met and unmet units."""
     is_right = rng.random(len(is_met)) < np.where(is_met, *right)
     return np.where(is_met == is_right, "yes", "no").astype(object)
 
@@ -296,7 +297,7 @@ def count_questions(design: Design, seed: int) -> int:
 
 
 def find_error(design: Design, seed: int) -> float:
-    """Return the estimated mean score minus the true mean over the drawn answers."""
+    """Simulate one study. Returns the estimated mean score minus the true mean of the drawn answers."""
     met = ask(design, seed)[1]
     value = run_study(design, seed)["score", "m0", None, None].value
     return float(value) - float(met.mean()) if value is not None else math.nan
@@ -365,7 +366,7 @@ def full_grid() -> list[Design]:
 
 @dataclass
 class Tally:
-    """Number of studies that give an interval, and number of these whose interval covers the true value."""
+    """Number of studies with an interval, and number of studies whose interval covers the true value."""
 
     given: int = 0
     held: int = 0
@@ -380,7 +381,7 @@ class Tally:
 
 @dataclass
 class Seen:
-    """Cells of a design, number of results, and number of results that are withheld or have `holds` false."""
+    """Cells of a design, and numbers of results: of all, and of those withheld or with `holds` false."""
 
     cells: dict[tuple[Any, ...], Tally]
     made: int = 0
@@ -410,7 +411,10 @@ def simulate(design: Design, studies: int, seed: int) -> Seen:
 
 
 def check_design(design: Design, studies: int) -> tuple[Seen, list[str]]:
-    """Measure a design; repeat low cells with ten times the studies. Returns results, and cells still low."""
+    """Measure a design, and measure it again with ten times the studies if the coverage of a cell is low.
+
+    Returns the first results, and a text for each cell whose coverage is low in both measurements.
+    """
     seen = simulate(design, studies, 0)
     low = [key for key, cell in seen.cells.items() if cell.is_low]
     if not low:
@@ -424,7 +428,7 @@ def check_design(design: Design, studies: int) -> tuple[Seen, list[str]]:
 
 
 def measure_factors() -> dict[str, float]:
-    """Measure the savings by stopping at the first error, a judge's order, and a judge as control variate."""
+    """Measure what three methods save: to stop at the first error, a judge's order, a control variate."""
     design = Design(items=100, units=(8, 8), judge="fair")
     found = {}
     for name, scheme in (("stop_first", "first no"), ("stop_judge", "first no, judge's order")):

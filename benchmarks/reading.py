@@ -1,4 +1,4 @@
-"""Measure how difficult replies are read: right, as another option, or unread, by kind of reply.
+"""Count which difficult replies are read correctly, read as another option, or not read, by kind of reply.
 
 The replies are in ``tests/reading``. One writer wrote all of them without knowledge of the reader, and a seed
 split every kind into two halves. ``open_replies.jsonl`` was used to develop the reader; of
@@ -40,7 +40,11 @@ def judge(row: dict[str, Any]) -> str:
 
 
 def count(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the share of all replies read as another option, and shares of replies that state one answer."""
+    """Return three shares of the replies.
+
+    `other_option` is the share read as another option. Among the replies that state one answer, `read` is the
+    share that is read, and `unreadable_stated` the share that is not.
+    """
     outcomes = Counter(map(judge, rows))
     stated = sum(row["states_one_answer"] for row in rows)
     return {

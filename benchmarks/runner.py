@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def compare(latency: float, concurrency: int, n: int, rounds: int) -> dict[str, float]:
-    """Run all loops in turn, and print medians. Returns the runner's median ratios to the bare loop."""
+    """Run all loops in turn, and print medians. Returns the runner's results divided by the bare loop's."""
     if latency:
         # Send fewer requests, because a round would otherwise take minutes.
         n //= 20 if concurrency == 8 else 4
@@ -132,7 +132,7 @@ def beside(peer: str, rate: float, *, quick: bool) -> float | None:
 
 
 def memory(many: int) -> tuple[float, float]:
-    """Return the additional megabytes of `many` items compared with `FEW`, and CPU seconds of a rerun."""
+    """Return how many more megabytes `many` items need than `FEW`, and CPU seconds of a repeated run."""
     found: dict[int, dict[str, Any]] = {}
     for n in (FEW, many):
         with loopback() as server:
@@ -147,17 +147,17 @@ def memory(many: int) -> tuple[float, float]:
 
 
 def under_all_faults(rounds: int) -> float:
-    """Return the largest ratio of `under_faults`."""
+    """Return the largest result of `under_faults` over all kinds of faults."""
     return max(under_faults(kind, rounds) for kind in FAULTS)
 
 
 def under_all_limits(rounds: int) -> float:
-    """Return the largest median of `under_a_limit`."""
+    """Return the largest median of `under_a_limit` over all rate limits."""
     return max(statistics.median(under_a_limit(limit) for _ in range(rounds)) for limit in LIMITS)
 
 
 def under_faults(kind: str, rounds: int) -> float:
-    """Return our time divided by that of a plain retry loop, with random faults."""
+    """Return our time divided by that of a plain retry loop, both with random faults of this kind."""
     behaviour, n = Behaviour(0.05, faults=FAULTS[kind]), 2_000
     spans: dict[str, list[float]] = defaultdict(list)
     for _ in range(rounds):

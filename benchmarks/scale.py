@@ -112,7 +112,7 @@ def show(name: str, cost: Cost | None, base: Cost | None, limit: float) -> None:
 
 
 def outside(words: Sequence[str], folder: Path, limit: float) -> Cost | None:
-    """Run a command, and return its cost including start-up; None if it exceeded the limit of seconds."""
+    """Run a command. Returns its cost including start-up, or None if it ran longer than `limit` seconds."""
     # Allow bytecode files, because otherwise every start would compile all imports.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     timed = [sys.executable, str(Path(__file__).with_name("_timed_command.py")), str(limit), *words]
@@ -124,7 +124,7 @@ def outside(words: Sequence[str], folder: Path, limit: float) -> Cost | None:
 
 
 def inside(words: Sequence[str], rows: int) -> Cost:
-    """Run a script that measures its own cost. It must count all predictions, as every item has an answer."""
+    """Run a script that measures its own cost, and check that it counts all `rows` predictions."""
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603  of this folder
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["counted"] == rows, f"{found['counted']} of {rows} predictions counted"
@@ -132,7 +132,7 @@ def inside(words: Sequence[str], rows: int) -> Cost:
 
 
 def summarise(cells: dict[tuple[str, int, int], Found]) -> dict[str, float | None]:
-    """Return the results for 100,000 items and 20 models in SQLite, or else for the largest study."""
+    """Return the results for 100,000 items and 20 models in SQLite; if missing, for the largest study."""
     key = ("sqlite", 20, 100_000)
     key = key if key in cells else max(cells, key=lambda c: (c[0] == "sqlite", c[2], c[1]))
     found = cells[key]

@@ -97,7 +97,11 @@ RULES: dict[str, tuple[Kind, str, tuple[int, ...]]] = {
 
 
 def populations(K: int, repetitions: int) -> dict[str, FloatArray]:
-    """Simulate searches by each rule. Returns regret, bias and share of calls, shape (repetitions, 3)."""
+    """Simulate searches by each rule.
+
+    Returns, for each rule, an array of shape (repetitions, 3) whose columns are regret, bias and share of
+    calls.
+    """
     rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in RULES}
     for seed in range(repetitions):
         population = Population.draw(K, seed)
@@ -119,7 +123,7 @@ def populations(K: int, repetitions: int) -> dict[str, FloatArray]:
 
 
 def fewer_calls(K: int, repetitions: int, bar: float) -> float:
-    """Return the smallest share of calls with which a race on routed answers has at most the regret `bar`."""
+    """Return the smallest share of calls at which races on routed answers have mean regret ≤ `bar`."""
     for top in (24, 32, 40, 48, 60, 80, 100, 120):
         rungs = (top // 4, top // 2, top)
         found = []

@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def compare(kind: str, seeds: range) -> dict[str, Any]:
-    """Run part 1 with one kind of labels, and compare the winners' true accuracies with the rivals'."""
+    """Run part 1 with one kind of labels: compare the true accuracies of our and the rivals' winners."""
     with ProcessPoolExecutor(PROCESSES) as pool:
         jobs = [pool.submit(search_once, seed, kind, K, START) for seed in seeds]
         searched = [job.result() for job in jobs]
@@ -156,7 +156,7 @@ def _rival(
     rule: Callable[[Trial], Picked],
     given: dict[str, Any],
 ) -> FloatArray:
-    """Return a rival's results, one row per run."""
+    """Run the rival method `rule` once per world. Returns its results, one row per world."""
     rows = []
     for world, (found, labels) in zip(worlds, searched, strict=True):
         rng = np.random.default_rng([world.seed, 7])

@@ -34,7 +34,7 @@ def _expert_accuracy(
 ) -> Callable[[Sequence[Any]], dict[str, float]]:
     """Make the metric for inspect-ai; arguments are as in `oversight.accuracy`.
 
-    If `level` is None, the level stored with the scores is used, which is the study's.
+    If `level` is None, the study's level is used, which is stored with the scores.
     """
 
     def measure(scores: Sequence[Any]) -> dict[str, float]:

@@ -1,8 +1,8 @@
 """Evaluate AI systems without ground truth, from experts' yes and no answers.
 
 ``import oversight as ov`` gives the names that a study in Python needs; each is imported when it is first
-used. What lies deeper is imported from where it lies, such as `oversight.harness.estimate`. In a clone the
-three folders beside this file are links to those at the top.
+used. Import all other names from their own packages, for example `oversight.harness.estimate`. In a clone of
+the repository, `agents`, `harness` and `protocols` beside this file are links to the folders at the top.
 """
 
 import lazy_loader

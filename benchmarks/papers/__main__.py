@@ -2,8 +2,9 @@
 
     python -m benchmarks.papers 002|000|003|004|all [--quick] [--data FOLDER] [--write]
 
-000 and 001 are two versions of one paper and share a page. The last line is a JSON object: numbers that
-are printed, recomputed, equal to the last printed digit, off, and not available; claims in words apart.
+000 and 001 are two versions of one paper and share a page. The last line is a JSON object that counts the
+printed numbers by result: equal to the last printed digit, off, or not available. Claims in words are counted
+separately.
 """
 
 from __future__ import annotations

@@ -45,7 +45,11 @@ class Number:
 
     @property
     def status(self) -> str:
-        """`EQUAL` if `value` rounds to the printed digits; `NEAR` if a simulated value could; else `OFF`."""
+        """Result of the comparison: `EQUAL`, `NEAR` or `OFF`.
+
+        `EQUAL` means that an exact value rounds to the printed digits. `NEAR` means that a number within two
+        standard errors of a simulated value does so. All other values are `OFF`.
+        """
         if self.printed == "< 0":
             return EQUAL if self.value < 0 else OFF
         half = 0.5 * 10.0**-self.decimals

@@ -65,7 +65,7 @@ def expected(_settings: Settings) -> Findings:
 
 
 def circularity(settings: Settings) -> Findings:
-    """Compare people and an equally good model, with people's own labels in the vote and left out."""
+    """Compare people and an equally good model, for votes with and without the scored person's own label."""
     items = settings.draws(60000, 8000)
     rows, worst = [], {}
     for kind in ("alike", "coins"):
@@ -90,10 +90,10 @@ def circularity(settings: Settings) -> Findings:
 
 
 def gap(kind: str, items: int, *, circular: bool) -> FloatArray:
-    """Return people minus model, by bin of certainty and over all, if both answer from the same distribution.
+    """Simulate people and an equally good model. Returns people's lead, by bin of certainty and over all.
 
-    With ``"alike"``, five raters and the model say yes with a probability drawn per item from [0, 1]; with
-    ``"coins"``, with probability ½. `circular` includes a rater's own label in the vote.
+    Five raters and the model say yes with the same probability: one drawn from [0, 1] per item for
+    ``"alike"``, and ½ for ``"coins"``. `circular` includes a rater's own label in the vote.
     """
     rng = np.random.default_rng([4, items])
     chance = rng.random(items) if kind == "alike" else np.full(items, 0.5)

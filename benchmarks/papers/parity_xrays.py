@@ -70,7 +70,7 @@ def xrays(settings: Settings) -> Findings:
 
 
 def table_3(settings: Settings) -> Findings:
-    """Compute people's lead over public AI systems on Cardiomegaly, over all and for certain votes."""
+    """Compute people's lead over public AI systems on Cardiomegaly: for all images, and for certain votes."""
     panel, systems = read(settings.data / FILE, "Cardiomegaly")
     rows, leads = [], []
     for name, predicted in systems.items():
@@ -120,7 +120,7 @@ def parity(panel: Panel, predicted: IntArray, humans: Sequence[str], *, circular
 
 
 def read(path: Path, finding: str) -> tuple[Panel, dict[str, IntArray]]:
-    """Return the ratings of the eight radiologists on a finding, and the decisions of complete AI systems."""
+    """Return eight radiologists' ratings on a finding, and the decisions of AI systems that miss no image."""
     with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
         rows = [row for row in csv.DictReader(stream) if row["finding"] == finding]
     raters = VOTERS + OTHERS

@@ -74,13 +74,13 @@ def _section_2() -> tuple[Claim, ...]:
 
 
 def _expected(K: int, right: int) -> float:
-    """Return the mean of A_comp over the K − 1 possible refusals of an item whose truth is option 0."""
+    """Return A_comp of an item whose truth is option 0, averaged over the K − 1 options to refute."""
     predicted = 0 if right else 1
     return sum(complementary_accuracy(K, int(predicted != k), 1) for k in range(1, K)) / (K - 1)
 
 
 def _all_refusals(K: int, right: int) -> float:
-    """Return A_comp from all K − 1 refusals of one item together."""
+    """Return A_comp computed from K − 1 labels of one item, one label per wrong option."""
     predicted = 0 if right else 1
     return round(complementary_accuracy(K, sum(predicted != k for k in range(1, K)), K - 1), 12)
 

@@ -78,7 +78,7 @@ def _alone(K: int, n: int, A: float) -> float:
 
 
 def _together(K: int, n_o: int, n_c: int, how: Lattice) -> float:
-    """Return the smallest coverage over the accuracies; `how` computes value and radius from the counts."""
+    """Return the smallest coverage over `ACCURACIES`. `how` computes estimate and radius from the counts."""
     cells = list(itertools.product(range(n_o + 1), range(n_c + 1)))
     made = np.array([how(K, S_o, n_o, S_c, n_c) for S_o, S_c in cells])
     S_o, S_c = np.array(cells).T
@@ -114,7 +114,7 @@ def plugin_bound(K: int, S_o: int, n_o: int, S_c: int, n_c: int) -> tuple[float,
 
 
 def _fixed(K: int, n_o: int, n_c: int, A: float, w: float) -> float:
-    """Return the coverage of Theorem 4 at a weight fixed in advance; a negative w means the optimal one."""
+    """Return the coverage of Theorem 4 at a fixed weight `w`; a negative `w` means the optimal weight."""
     w = w if w >= 0 else optimal_weight(K, A, n_o, n_c)
     radius = fixed_weight_radius(
         mix_variance(w, *variances_at(K, A, n_o, n_c)), influence(K, w, n_o, n_c), DELTA

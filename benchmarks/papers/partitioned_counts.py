@@ -29,7 +29,7 @@ def search(_settings: Settings) -> Findings:
 
 
 def search_sizes(settings: Settings) -> Findings:
-    """Search for sample sizes that are not printed: those for which triples reproduce the printed rows."""
+    """Search for the sample sizes, which are not printed: those with which triples reproduce printed rows."""
     medical = range(2240, 2251) if settings.quick else range(2236, 2276)
     tried = {
         "EDINET (Extended)": {n_o: range(2950, 3101) for n_o in range(196, 212)},
@@ -100,10 +100,11 @@ def _digits(runs: FloatArray) -> Cell:
 
 
 def find_pairs(c: Column, right: list[Triple], cells: dict[str, Cell]) -> dict[int, int]:
-    """Return how many pairs of triples reproduce how many of the nine numbers in the mixed rows.
+    """Count the pairs of triples by how many of the nine numbers in the mixed rows they reproduce.
 
-    The result maps the number of reproduced numbers to the number of pairs. If the column has a row
-    "Comp-(K-1)", only its triples are tried; otherwise those that reproduce the mean of IVW-0.5.
+    Returns a dictionary: number of reproduced numbers → number of pairs. The second triple of a pair is one
+    that reproduces the column's row "Comp-(K-1)". In a column without this row, it is one that reproduces
+    IVW-0.5.
     """
     found: dict[int, int] = {}
     for S in right:

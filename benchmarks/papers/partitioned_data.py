@@ -67,7 +67,7 @@ def _count_items(data: Path) -> Row:
 
 
 def _matched(settings: Settings) -> Claim:
-    """Check Eq. 5: n_c complementary labels result in the standard deviation of 300 ordinary labels."""
+    """Check Eq. 5: estimates from n_c complementary and 300 ordinary labels have equal variances."""
     ratios = []
     truth, models = load(settings.data)
     for number, option in enumerate(models.values()):
@@ -90,7 +90,9 @@ def _matched(settings: Settings) -> Claim:
 
 
 def _study(data: Path, draws: int) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
-    """Return the estimates' errors, and their reported standard errors, by estimator, shape (models, draws).
+    """Return, by estimator, the estimates' errors and their reported standard errors.
+
+    Both dictionaries have arrays of shape (models, draws).
 
     An unreadable answer counts as wrong: it is replaced by a random wrong option.
     """

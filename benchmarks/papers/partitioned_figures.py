@@ -82,7 +82,7 @@ def _weights(ratio: float) -> tuple[float, float, float]:
 
 
 def figures_3_and_4(settings: Settings) -> Findings:
-    """Check what can be checked about the twelve printed accuracies without the models."""
+    """Check those claims about the twelve printed accuracies that can be checked without the models."""
     why = (
         "needs the searches themselves: optimizer, executor, rounds and repetitions are not stated, no logs "
         "are published"
@@ -125,7 +125,7 @@ def _is_share(printed: str, n: int) -> bool:
 
 
 def _searches(draws: int) -> tuple[tuple[int, int], dict[str, float]]:
-    """Simulate searches that select by q and by the transform.
+    """Simulate searches that select a candidate by its score q, and by q transformed to the accuracy scale.
 
     A search has thirty candidates, whose accuracies are normal around the printed level with a standard
     deviation of three points, and one complementary label per validation item.
@@ -133,8 +133,9 @@ def _searches(draws: int) -> tuple[tuple[int, int], dict[str, float]]:
     Returns
     -------
     (int, int), dict
-        Number of searches in which both scores select the same candidate, and number of all searches; and
-        the standard deviation of the difference of two searches' test scores, by benchmark.
+        The pair: number of searches in which both scores select the same candidate, and number of all
+        searches. The dictionary: benchmark → standard deviation of the difference of two searches' test
+        scores.
     """
     alike, spread = 0, {}
     for number, (name, n) in enumerate(VALIDATION_ITEMS.items()):

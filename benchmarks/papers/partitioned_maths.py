@@ -1,9 +1,9 @@
-"""Formulas of "Towards Scalable Oversight via Partitioned Human Supervision" that no estimate uses.
+"""Formulas of "Towards Scalable Oversight via Partitioned Human Supervision" that are not in the package.
 
-They are needed only to recompute the paper, and do not check their arguments. Bounds are half-widths of an
-interval around the estimate. The smaller of two bounds that each hold with probability 1 − δ holds only with
-probability 1 − 2δ, because the data decide which one is smaller. So each of the two gets δ/2, unless
-`published` is True.
+They are needed only to recompute the paper. The functions do not check their arguments. Bounds are
+half-widths of an interval around the estimate. The smaller of two bounds that each hold with probability 1 −
+δ holds only with probability 1 − 2δ, because the data decide which one is smaller. So each of the two gets
+δ/2, unless `published` is True.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def mix_variance(w: float, v_o: float, v_c: float) -> float:
 def safe_plugin_weight(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> float:
     """Return the weight of Eq. 7 or, if a sample has no variance, the weight from the information at A_ML.
 
-    A_ML is clipped to [1/(2N), 1 − 1/(2N)], so that no sample counts as known without error.
+    A_ML is clipped to [1/(2N), 1 − 1/(2N)] with N = n_o + n_c, so that no sample counts as known without
+    error.
     """
     if varies(S_o, n_o) and varies(S_c, n_c):
         return plugin_weight(K, S_o, n_o, S_c, n_c)
@@ -77,10 +78,11 @@ def ivw_accuracy(K: float, S_o: int, n_o: int, S_c: int, n_c: int, w: float | No
 
 
 def one_step_newton(K: float, S_o: int, n_o: int, S_c: int, n_c: int, pilot: float) -> float:
-    """Return one Newton step on ℓ from a pilot A_0 in (0, 1), with the observed information (Appendix C).
+    """Return one Newton step on the log-likelihood ℓ from a pilot A_0 = `pilot` in (0, 1) (Appendix C).
 
-    A_1 = A_0 + (U_o + U_c)/(J_o + J_c), J_o = S_o/A² + T_o/(1−A)², J_c = S_c/(A+K−2)² +
-    T_c/(1−A)². It is first-order equivalent to A_ML, which is a fixed point. The result is not clipped.
+    A_1 = A_0 + (U_o + U_c)/(J_o + J_c), J_o = S_o/A² + T_o/(1−A)², J_c = S_c/(A+K−2)² + T_c/(1−A)² at A =
+    A_0; U is the derivative of ℓ, J the observed information, and T = n − S. The result is first-order
+    equivalent to A_ML, which is a fixed point, and is not clipped.
     """
     wrong = (n_o - S_o) + (n_c - S_c)
     U = S_o / pilot + S_c / (pilot + K - 2) - wrong / (1 - pilot)

@@ -33,7 +33,7 @@ NOTES = {
 
 
 def recompute(column: Column, row: str) -> tuple[float, float, float]:
-    """Return mean, standard deviation and mean standard error of three runs, in points."""
+    """Return mean, standard deviation and mean standard error of a row's three runs, in points."""
     runs = [_run(column, row, j) for j in range(3)]
     values, errors = [r.value for r in runs], [r.se or 0.0 for r in runs]
     found = statistics.mean(values), statistics.stdev(values), statistics.mean(errors)
@@ -51,7 +51,7 @@ def _run(c: Column, row: str, j: int) -> Estimate:
 
 
 def table_1(_settings: Settings) -> Findings:
-    """Recompute 90 numbers from recovered counts and six averages; five references are not available."""
+    """Recompute 90 numbers and six averages. The row Ord-Eval is not available."""
     averages = [
         Row(
             place=f"Table 1, {row}, Average",

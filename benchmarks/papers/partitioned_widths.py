@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def half_widths(_settings: Settings) -> Findings:
-    """Compute half-widths in points for the first run of every column, and that of the exact interval."""
+    """Compute half-widths of bounds and exact intervals, in points, for the first run of every column."""
     header = (
         "half-width, points",
         "Theorem 2",

@@ -101,7 +101,7 @@ def _claims(*, above: bool, narrower: bool, tighter: bool) -> tuple[Claim, ...]:
 def curves(name: str, elsewhere: float, draws: int) -> tuple[FloatArray, float, float]:
     """Simulate panels, and return means over them.
 
-    The means are L, U(e), U(t) and U(p) for 1 to 10 annotators, shape (4, 10), the accuracy of people, and
+    Returns three means: L, U(e), U(t) and U(p) for 1 to 10 annotators, shape (4, 10); the accuracy of people;
     the accuracy of the model.
     """
     total, human, machine = np.zeros((len(CURVES), ANNOTATORS)), 0.0, 0.0
@@ -148,7 +148,8 @@ def simulate_model(
 ) -> IntArray:
     """Draw labels of the strong model.
 
-    Its accuracy is the printed one on images whose aggregate label is wrong, and `elsewhere` on the others.
+    On images whose aggregate label is wrong, its accuracy is the one that the paper prints; on all other
+    images, it is `elsewhere`.
     """
     C = CLASSES[name]
     votes = np.stack([(grid == c).sum(axis=1) for c in range(C)], axis=1)

@@ -1,7 +1,7 @@
 """Tables 1 to 3 of "Humanly Certifying Superhuman Classifiers": assumptions, bounds and scores.
 
-Numbers of tables are those of the ICLR 2023 version (001). In the earlier version (000), Table 1 is Table 2,
-Table 2 is Table 3, Table 3 is Table 4, and Table 5 is Table 1; Tables 4 and 6 and Appendix B are missing.
+Tables are numbered as in the ICLR 2023 version (001). The earlier version (000) has Tables 1, 2, 3 and 5 as
+its Tables 2, 3, 4 and 1. It lacks Tables 4 and 6 and Appendix B.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ WHERE_WRONG = {
 
 
 def bounds(_settings: Settings) -> Findings:
-    """Recompute U(t) of Table 2 from U(e), and check the marks."""
+    """Recompute U(t) of Table 2 from U(e), and check the marks † and ‡ of models above U(e) and U(t)."""
     rows, wrong = [], []
     for name, (U_e, N, m, C) in SETS.items():
         found = assess_superhuman_from_counts(0.5, U_e, N, m, C)

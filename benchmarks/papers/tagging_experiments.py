@@ -4,9 +4,9 @@ For a category, only its frequency and the annotators' α are printed. If annota
 as many of the N images as the n that are positive, these two numbers determine their sensitivity s and rate
 of false tags f: α = 1 − [n s(1 − s) + (N − n) f(1 − f)]/[N π(1 − π)], f = (1 − s) n/(N − n), π = n/N.
 
-The paper orders the images that an annotator tagged, and does not mention the others. Two rules are tried: if
-only tagged images are retrieved, AP in the best order equals recall; or all images are ranked, tagged images
-first, as the project does.
+The paper orders the images that an annotator tagged, and does not mention the untagged images. So two rules
+are tried. By the first, only tagged images are retrieved, and AP in the best order equals recall. By the
+second, all images are ranked, tagged images first, as in this project.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ RULES = ("tagged, best order", "tagged, worst order", "all, best order", "all, w
 
 
 def experiments(settings: Settings) -> Findings:
-    """Simulate the MAP of people by rule and order, and AI-2's standing; compare with printed numbers."""
+    """Simulate people's MAP, by scoring rule and order of images, and AI-2's rank; compare with the paper."""
     draws = settings.draws(60, 8)
     first, second = ([simulate(PEOPLE[e], seed) for seed in range(draws)] for e in (1, 2))
     best, worst = (np.array([_people(found[RULES[j]])[:3] for found in first]) for j in (0, 1))
@@ -91,7 +91,7 @@ def experiments(settings: Settings) -> Findings:
 
 
 def _number(printed: str, values: FloatArray) -> Number:
-    """Return a simulated number. Its error is the standard deviation of one experiment, as one is printed."""
+    """Return the mean of simulated values. Its `error` is the standard deviation of a single value."""
     return Number(printed=printed, value=float(values.mean()), error=float(values.std(ddof=1)))
 
 
@@ -122,9 +122,9 @@ def _standings(*experiments: list[dict[str, HumanLevel]]) -> tuple[tuple[str, ..
 
 
 def simulate(people: int, seed: int) -> dict[str, HumanLevel]:
-    """Simulate an experiment. Returns AI-2's rank by rule, without correction of tests as published.
+    """Simulate an experiment. Returns AI-2's rank by each rule, with uncorrected tests as in the paper.
 
-    For the first rule, there is also a rank with Holm's correction.
+    The result also has the rank by the first rule with Holm's correction.
     """
     rng = np.random.default_rng([3, people, seed])
     hit = np.array([sensitivity(n, a) for n, a in zip(POSITIVE.tolist(), ALPHA.tolist(), strict=True)])
@@ -145,7 +145,7 @@ def _rank(people: dict[str, FloatArray], correction: str) -> HumanLevel:
 
 
 def _precisions(found: int, wrong: int, positive: int) -> tuple[float, ...]:
-    """Return the AP by each rule for an annotator with `found` true and `wrong` false tags."""
+    """Return an annotator's AP by each rule, for `found` correct tags and `wrong` incorrect tags."""
     place = np.arange(1, found + 1)
     relevant, tagged = np.zeros(IMAGES), np.zeros(IMAGES)
     relevant[:positive], tagged[:found], tagged[positive : positive + wrong] = 1, 1, 1

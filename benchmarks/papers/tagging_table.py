@@ -1,4 +1,4 @@
-"""Recompute numbers of the table of twenty categories, of the standings, and of the index HLPRI."""
+"""Recompute the table of twenty categories, the systems' standings, and the index HLPRI."""
 
 from __future__ import annotations
 

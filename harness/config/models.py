@@ -69,8 +69,9 @@ class EndpointSection(Section):
     api_version
         API version of an Azure deployment; calls then use the openai SDK.
     limit_as
-        Field of the request for the token limit; ``"auto"`` uses ``max_completion_tokens``,
-        and ``max_tokens`` if the endpoint refuses it. Batches always use ``max_completion_tokens``.
+        Name of the request field with the token limit. ``"auto"`` uses ``max_completion_tokens``, or
+        ``max_tokens`` if the endpoint refuses ``max_completion_tokens``. Batches always use
+        ``max_completion_tokens``.
     """
 
     url: EndpointURL = OPENAI

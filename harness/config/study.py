@@ -57,7 +57,7 @@ class ItemsSection(Section):
     shuffle
         Whether options are shown in a random order, drawn for each item and stored with it.
     skip_bad
-        Whether bad rows are left out and counted; otherwise the file is refused.
+        Whether bad rows are left out and counted. If false, a file with a bad row is refused.
     answers
         Kind of answers: one of the item's options (``"options"``), or a text (``"open"``),
         which experts judge unit by unit; see docs/open-answers.md.
@@ -120,9 +120,9 @@ class OpenSection(Section):
     splitter
         Entry of ``[models]`` that finds the claims of an answer.
     draw
-        How questions are drawn: all units with the same probability (``"equal"``), in proportion to a judge's
-        uncertainty (``"judge"``), or one unit of an answer after the other until a unit gets a no (``"first
-        no"``).
+        How questions are drawn: with ``"equal"``, all units have the same probability; with ``"judge"``, it
+        is in proportion to a judge's uncertainty; with ``"first no"``, the units of an answer are asked about
+        one after another until an expert says no.
     judge
         Source of the probability that a unit is met: an entry of ``[models]``, or a file with the columns
         item, model, unit, probability.
@@ -314,7 +314,7 @@ class ExpertsSection(Section):
 
     @model_validator(mode="after")
     def _can_ask(self) -> ExpertsSection:
-        """Refuse a question text unless ``$option`` is its only field; for a panel, it must have no field."""
+        """Check that a question text has only the field ``$option``, and that a panel's text has no field."""
         if self.question_text is None:
             return self
         if self.protocol == OPEN_PROTOCOL:
@@ -508,7 +508,8 @@ class PeopleSection(Section):
     Attributes
     ----------
     keep_labels
-        Whether answers are kept under a pseudonym; otherwise they are withdrawn and their questions reopened.
+        Whether answers are kept under a pseudonym. If false, they are withdrawn, and their questions are open
+        again.
     """
 
     keep_labels: bool = True

@@ -36,11 +36,11 @@ def read_helm(path: Path) -> Iterator[ForeignAnswer]:
     """Read the requests of a run; if a question was asked in several trials, each trial gives one answer.
 
     The options are those of ``output_mapping``, which says which option a label denotes. Without this field,
-    HELM's references are the options, unless all references are right answers. Perturbed copies of a question
-    are left out. Only the first completion of a request is read. If each option was scored in a separate
-    request (``request_mode`` "original" or "calibration"), the answer is ``predicted_index`` in the run's
-    ``per_instance_stats.json``. Without that file, it is the option with the highest score, which is computed
-    by HELM's formula from the log-probabilities of the option's tokens.
+    HELM's references are the options; if all references are right answers, there are no options. Perturbed
+    copies of a question are left out. Only the first completion of a request is read. If each option was
+    scored in a separate request (``request_mode`` "original" or "calibration"), the answer is
+    ``predicted_index`` in the run's ``per_instance_stats.json``. Without that file, it is the option with the
+    highest score, which is computed by HELM's formula from the log-probabilities of the option's tokens.
 
     Raises
     ------
@@ -206,9 +206,9 @@ def _read_predicted(record: Row) -> list[tuple[_Key, int]]:
 
 
 def _read_scored(state: Row, name: str, chosen: _Chosen, failed: Collection[_Key]) -> list[ForeignAnswer]:
-    """Read an answer from the first of the requests that score an item's options.
+    """Return an item's answer if this request is the first that scores one of the item's options.
 
-    The item's other requests return no answer, because they concern the same item.
+    Return an empty list for the item's later requests, so that the item has only one answer.
     """
     if state.find_field("request_mode") != "original" or state.count("reference_index"):
         return []

@@ -104,8 +104,8 @@ def _read_shuffled(answer: ForeignAnswer, scores: list[dict[str, Any]], *, shuff
     """Decide how to read a reply without a scorer's answer, because the choices may have been shuffled.
 
     inspect-ai restores the original order of the choices only if a scorer read an answer. If the scorer
-    recorded the order that the model saw, the options get this order. Otherwise the letters have no meaning,
-    and the reply is unreadable.
+    recorded the order that the model saw, the options get this order. If it recorded no order, the letters
+    have no meaning, and the reply is unreadable.
     """
     shown = [str(s.get("explanation")) for s in scores if str(s.get("explanation")).startswith(_SHUFFLED)]
     letters = [chr(ord("A") + place) for place in range(len(answer.options))]

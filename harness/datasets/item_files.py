@@ -50,7 +50,7 @@ class ItemMapping:
     seed
         Seed of the shuffle.
     skip_bad
-        Whether bad rows are left out and counted; otherwise a bad row raises an error.
+        Whether bad rows are left out and counted. If false, a bad row raises an error.
     is_open
         Whether items have no options, because answers are texts. The text of an item may then be a list of
         messages, each with ``role`` and ``content``.
@@ -302,7 +302,11 @@ def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Cont
 
 
 def _draw_orders(contents: Sequence[_Content], mapping: ItemMapping) -> list[tuple[int, ...]]:
-    """Return every item's display order: drawn with the item's own random generator, or the source's."""
+    """Return the display order of every item's options.
+
+    With `mapping.shuffle`, the order is drawn with a random generator of the item. Without it, it is the
+    source's order.
+    """
     counts = [len(options) for _, _, options, _ in contents]
     if not mapping.shuffle:
         return [tuple(range(k)) for k in counts]

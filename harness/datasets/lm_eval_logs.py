@@ -184,8 +184,9 @@ def _match_options(
 ) -> tuple[Sequence[int], tuple[str, ...]]:
     """Return, for each continuation, the position of the option that it denotes, and the options.
 
-    Continuations denote the document's options in three cases: they are labels; all are the same, and the
-    prompts differ; or each continuation contains an option and other text.
+    A continuation need not be an option's text. It can be an option's label, or contain an option and other
+    text. If continuations are equal, because only the prompts differ, continuation j denotes option j of the
+    document.
     """
     document, k = row.need("doc", dict), len(said)
     folded = list(map(fold_text, said))
@@ -253,7 +254,7 @@ def _order(labels: Sequence[str], texts: tuple[str, ...]) -> _Listed:
 
 
 def _read_list(value: Any) -> _Listed:
-    """Return labels and texts of a stored list of options; a Python list written as text is parsed."""
+    """Return the labels and texts of a stored list of options, which may be a Python list written as text."""
     if isinstance(value, str) and value.strip().startswith(("[", "{")):
         try:
             value = ast.literal_eval(value.strip())
@@ -281,7 +282,10 @@ def _read_texts(values: Iterable[Any]) -> tuple[str, ...]:
 
 
 def _find_listed(row: Row, text: str) -> tuple[str, ...]:
-    """Return the options that a question lists; empty unless the right answer is the letter of one."""
+    """Return the options that a question lists.
+
+    Returns an empty tuple if the right answer is not the letter of a listed option.
+    """
     target = strip_label(row.text("target"))
     if len(target) != 1 or not "a" <= target <= "j":
         return ()
@@ -304,7 +308,7 @@ def _place_answer(answer: str | None, labels: Sequence[str], k: int) -> str | in
 
 
 def _read_question(document: dict[str, Any], prompt: str) -> str:
-    """Return a document's question after its context; empty if no known field contains a question."""
+    """Return a document's context followed by its question; empty if no known field contains a question."""
     question = next((found for name in _QUESTIONS if (found := _read_text(document.get(name)))), "")
     shown = fold_text(prompt)
     contexts = [_read_text(document.get(name)) for name in _CONTEXTS] if question else []

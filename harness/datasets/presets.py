@@ -114,11 +114,11 @@ def gpqa(row: Row, _seed: int) -> Fields:
 def math_mc(row: Row, seed: int) -> Fields | str:
     """Read MATH as multiple choice, from rows with candidate answers or with complete questions.
 
-    In a row with columns ``question`` and ``candidates``, the true answer is the first candidate, and models'
-    answers follow. Four distinct wrong answers are drawn, seeded by `seed` and the question, so that K is 5
-    as in the paper; problems with fewer wrong answers are left out. A row with columns ``Question``, ``A``,
-    ``B``, … and ``Answer`` is a complete question: each lettered column has one option, and ``Answer`` is the
-    letter of the true one.
+    In a row with columns ``question`` and ``candidates``, the first candidate is the true answer, and the
+    other candidates are answers of models. Four distinct wrong answers are drawn, seeded by `seed` and the
+    question, so that K is 5 as in the paper; problems with fewer wrong answers are left out. A row with
+    columns ``Question``, ``A``, ``B``, … and ``Answer`` is a complete question: each lettered column has one
+    option, and ``Answer`` is the letter of the true one.
     """
     if "candidates" in row.fields:
         return _draw_distractors(row, seed)
@@ -410,7 +410,7 @@ def _refuse(name: str, preset: Preset, file: str | Path | None, given: Mapping[s
 def _converted(
     rows: Iterable[Row], preset: Preset, name: str, seed: int, left_out: Counter[str]
 ) -> Iterator[Row]:
-    """Yield rows with the fields of items; rows that are left out are counted."""
+    """Yield rows with the fields of items, and add the number of other rows to `left_out`, by reason."""
     seen: set[str] = set()
     for number, row in enumerate(rows, start=1):
         try:

@@ -95,8 +95,8 @@ def read_hub(
     revision
         Branch, tag or commit of the data set's repository; None for the newest.
     streaming
-        Whether rows are fetched on demand and not kept. Otherwise the library caches the rows, so that
-        reading again needs no network. A folder is read again each time.
+        Whether rows are fetched on demand and not kept. If false, the library caches the rows, so that
+        reading again needs no network. A local folder is read again each time.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def _read_and_give(portions: Iterable[list[T]]) -> Iterator[list[T]]:
 def pause_collector() -> Iterator[None]:
     """Turn the garbage collector off while millions of rows without cycles are created.
 
-    Otherwise the collector would repeatedly traverse all live objects.
+    The collector would repeatedly traverse all live objects.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -46,7 +46,10 @@ def list_words(text: str) -> list[str]:
 
 
 def find_shared_ends(texts: Iterable[list[str]]) -> tuple[int, int]:
-    """Return how many words all texts share at the start and at the end; fewer than three count as none.
+    """Return how many words all texts share at the start and at the end.
+
+    Returns (0, 0) for a single text, and if the sum of both numbers is below 3 or not below the length of the
+    shortest text.
 
     >>> find_shared_ends([["note", "is", "it", "ice", "now"], ["note", "is", "it", "fire", "now"]])
     (3, 1)

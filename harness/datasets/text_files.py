@@ -77,7 +77,7 @@ def refuse_other_kinds(path: Path, kind: str) -> None:
 
 
 def _explain_json(text: str, *, is_csv: bool) -> str:
-    """Return what is wrong with a JSON text in a JSON Lines or CSV file; empty if nothing is wrong.
+    """Return why a file with JSON content is not valid JSON Lines or CSV; empty if nothing is wrong.
 
     `text` is only the beginning of the file, so it may end within a value.
     """
@@ -172,16 +172,20 @@ def tidy_header(names: Sequence[str]) -> list[str]:
 
 
 def fit_record(record: list[str], width: int) -> list[str]:
-    """Remove empty cells beyond a width from a record; pad a record of empty cells to that width."""
+    """Remove empty cells at the end of a record that is longer than `width`.
+
+    If all cells that remain are empty, `width` empty cells are returned.
+    """
     while len(record) > width and not record[-1]:
         record = record[:-1]
     return record if any(record) else [""] * width
 
 
 def find_encoding(path: Path) -> str:
-    """Detect the encoding: UTF-8 (also for an unreadable file), UTF-16, or otherwise Windows-1252.
+    """Return the encoding of a file: UTF-8, UTF-16, or Windows-1252 for a file that is neither.
 
-    A file that is UTF-8 up to its first error and has non-ASCII letters counts as damaged UTF-8.
+    If the file cannot be read, UTF-8 is returned. A file with non-ASCII letters that are valid UTF-8 before
+    the first invalid byte counts as damaged UTF-8.
     """
     is_ascii, decoder = True, codecs.getincrementaldecoder("utf-8")()
     try:
@@ -203,14 +207,14 @@ def find_encoding(path: Path) -> str:
 
 
 def _find_marked(path: Path) -> str:
-    """Return the name of UTF-16 if the file begins with its byte order mark, otherwise of UTF-8."""
+    """Return ``utf-16`` if the file begins with UTF-16's byte order mark, otherwise the name of UTF-8."""
     with suppress(OSError, EOFError, zlib.error), _open(path) as stream:
         return "utf-16" if stream.read(2) in UTF_16_MARKS else _UTF_8
     return _UTF_8
 
 
 def _read_head(text: Iterator[str], as_saved: bool) -> tuple[int, str, str]:  # noqa: FBT001
-    """Return three values: the number of lines before the header line; the separator; the header line."""
+    """Return the number of lines before the header line, the separator, and the header line."""
     head, skipped = next(text, ""), 0
     while as_saved and head and not head.strip("".join(_DELIMITERS) + " \r\n\ufeff"):
         head, skipped = next(text, ""), skipped + 1
@@ -296,7 +300,8 @@ def _number_lines(records: Sequence[list[str]], start: int) -> Iterator[int]:
 def no_file(path: Path) -> DataError:
     """Make the error for a missing file.
 
-    If the path is a folder, the message says so. Otherwise, it names a file with a similar name, if any.
+    If the path is a folder, the message says so. If the path does not exist, the message names a file with a
+    similar name, if there is one.
     """
     if path.is_dir():
         return DataError("is a folder; name a file in it", file=path)

@@ -95,7 +95,7 @@ def draw_questions(
     judge: FloatArray | None = None,
     attempts: int | None = None,
 ) -> Draw:
-    """Draw about n questions.
+    """Draw about `n` questions from the units of all answers.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ def draw_questions(
         Expected number of questions. For "first no", an upper limit; fewer questions are asked if errors are
         found.
     scheme
-        "equal": about equally many questions per answer; "judge": more where the judge is unsure;
-        "first no": whole answers, each until its first error.
+        "equal": about equally many questions per answer. "judge": more questions about units of which the
+        judge is unsure. "first no": whole answers, each asked about until its first error.
     seed
         Seed of all draws.
     experts
@@ -115,8 +115,8 @@ def draw_questions(
         Shape (R,): a judge's probability that the reply is "yes". The scheme "judge" needs it. The scheme
         "first no" uses it to ask about likely errors first; without it, the order is random.
     attempts
-        Number of experts in the queue of a unit whose field is unknown; each expert is of a different field,
-        and by default every field has one.
+        Number of experts in the queue of a unit whose field is unknown, each from a different field; None for
+        one expert from every field.
 
     Raises
     ------
@@ -213,7 +213,7 @@ def _cell_chances(table: UnitTable, cell: IntArray, n: int, judge: FloatArray | 
 
 
 def _fill(size: FloatArray, cost: IntArray, n: int) -> FloatArray:
-    """Return probabilities π = min(1, c·size), where c gives Σ cost·π = n; all are 1 if n ≥ Σ cost."""
+    """Return probabilities π = min(1, c·size), with c such that Σ cost·π = n. All are 1 if n ≥ Σ cost."""
     if n >= cost.sum():
         return np.ones(len(size))
     certain = np.zeros(len(size), dtype=bool)
@@ -230,7 +230,7 @@ def _fill(size: FloatArray, cost: IntArray, n: int) -> FloatArray:
 def _draw_cells(
     table: UnitTable, n: int, judge: FloatArray | None, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray]:
-    """Draw cells. Returns, for each drawn question, one row of the table and the probability."""
+    """Draw cells. Returns, for each drawn question, one row of the table and the probability of its cell."""
     cell = _find_cells(table)
     chance = _cell_chances(table, cell, n, judge)
     first = np.unique(cell, return_index=True)[1]
@@ -258,7 +258,7 @@ def systematic(chance: FloatArray, start: float) -> BoolArray:
 def _draw_items(
     table: UnitTable, n: int, judge: FloatArray | None, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray, IntArray]:
-    """Draw items for n questions: as many items as can never need more than n questions.
+    """Draw as many items as surely need at most `n` questions.
 
     Returns the drawn items' rows, a probability per row, and a place per row. The probability is that of two
     things together: the row's item is drawn, and the row's unit is first in its answer's order. The place is

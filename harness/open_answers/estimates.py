@@ -2,9 +2,9 @@
 
 The estimated means are defined in `oversight.harness.open_answers.means`, the intervals in `…intervals`. A
 judgement is missing if the unit was asked about but has no yes or no. Estimates leave missing judgements out.
-The interval from `worst_low` to `worst_high` is valid whatever the missing judgements are. If it is hardly
-wider than the interval that ignores missing judgements, it is reported. Otherwise the interval that ignores
-them is reported, and `why` says that this interval may not be valid.
+The interval from `worst_low` to `worst_high` is valid whatever the missing judgements are. It is reported if
+it is hardly wider than the interval that ignores missing judgements. If it is much wider, the interval that
+ignores them is reported, and `why` says that this interval may not be valid.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def estimate_open(
     metrics
         Some of `METRICS`.
     by_field, differences
-        Whether to add estimates for every field; whether to add differences between models.
+        Whether to add estimates for every field, and whether to add differences between models.
     judge
         Shape (R,): a judge's probability that the reply is "yes", NaN if unknown. It is used as a control
         variate for "score" and "met", but not with `anytime`.
@@ -305,7 +305,7 @@ class _Maker:
         )
 
     def _fill(self, nothing: OpenEstimate, sides: list[ModelUnits]) -> OpenEstimate:
-        """Return the estimate `nothing`, completed with value and interval."""
+        """Compute value and interval of `nothing`, an estimate that has only names and counts."""
         least, negatives = self._combine(nothing, sides, LOW, HIGH)
         is_bounded = nothing.metric in (NO_ERROR, BY_ITEM)
         is_known = not (least.open if is_bounded else nothing.missing)
@@ -329,9 +329,10 @@ class _Maker:
     def _combine(
         self, named: OpenEstimate, sides: list[ModelUnits], *fills: str
     ) -> tuple[ItemMean, list[float]]:
-        """Return one model's mean or the difference of two means, then `ItemMean.negative` of each model.
+        """Return a mean over items, and `ItemMean.negative` of each model.
 
-        `fills` contains, for each model, how its missing judgements count.
+        The mean is that of one model or, if `sides` has two models, the difference of their means. `fills`
+        says for each model how its missing judgements count.
         """
         means = [
             _MEANS[named.metric](units, fill, named.field, self.items)
@@ -406,9 +407,9 @@ class _Maker:
 
 
 def _allow_for_missing(found: OpenEstimate, *, is_near: bool) -> OpenEstimate:
-    """If `is_near`, report the worst-case interval; otherwise keep the interval and add a reason to `why`.
+    """Report the worst-case interval, or keep the estimate's interval and add a reason to `why`.
 
-    `is_near` says whether the worst-case interval is hardly wider than the estimate's interval.
+    The worst-case interval is reported if `is_near`: it is hardly wider than the estimate's interval.
     """
     if is_near:
         method = f"{found.method}+worst-case"
@@ -422,7 +423,7 @@ def _allow_for_missing(found: OpenEstimate, *, is_near: bool) -> OpenEstimate:
 
 
 def _between(found: OpenEstimate, least: ItemMean, most: ItemMean, models: int) -> OpenEstimate:
-    """Return the estimate midway between the smallest and the largest value possible given undecided answers.
+    """Return the estimate midway between the smallest and the largest value that undecided answers allow.
 
     An answer is undecided if its value depends on missing judgements. The estimate is withheld if too many
     answers are undecided.

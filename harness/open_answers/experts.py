@@ -43,14 +43,15 @@ class ExpertReplies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorRates:
-    """Experts' accuracy, s = P("yes" | yes) and t = P("no" | no), from gold or from pairs of replies.
+    """Experts' accuracy, estimated from gold units or from pairs of replies to the same unit.
 
-    Two experts who err independently with probability e, on every unit, give different replies with
-    probability d = 2 e (1 − e). So without gold, s = t = 1 − e = (1 + √(1 − 2 d))/2.
+    s is the probability of the reply "yes" if the truth is yes, and t that of "no" if the truth is no. Two
+    experts who err independently with probability e on every unit give different replies with probability d =
+    2 e (1 − e). So without gold, s = t = 1 − e = (1 + √(1 − 2 d))/2.
 
     From an observed share v of "yes", the true share is estimated as (v − (1 − t))/(s + t − 1) (Rogan &
-    Gladen 1978, Am. J. Epidemiol. 107). Units with positive points are bad if they are not met, other units
-    if they are met. So an observed loss ℓ is corrected to
+    Gladen 1978, Am. J. Epidemiol. 107). A unit with positive points is bad if it is not met; a unit with
+    negative points is bad if it is met. So an observed loss ℓ is corrected to
 
         (ℓ − (1 − s) − (1 − t) n)/(s + t − 1),   n = mean over items of |negative points| / positive points,
 
@@ -83,14 +84,14 @@ class ErrorRates:
 
     @property
     def is_useful(self) -> bool:
-        """Whether a correction is possible because even the lowest rates let replies tell yes from no."""
+        """Whether a correction is possible: replies are informative even at the lower ends of s and t."""
         return self.yes_for_yes[0] + self.no_for_no[0] - 1 > _LEAST_YOUDEN
 
     def correct(self, value: float, negatives: Sequence[float]) -> tuple[float, float, float]:
         """Correct an observed value for experts' errors.
 
-        Return three corrected values: the smallest one for any error rates in their intervals, the one for
-        the estimated rates, and the largest one for any rates in their intervals.
+        Return three corrected values: the smallest, the estimated and the largest one. The estimated value
+        uses the estimated error rates; the smallest and largest use any rates within the rates' intervals.
 
         Parameters
         ----------
@@ -110,8 +111,8 @@ class ErrorRates:
 def find_rates(experts: Sequence[ExpertReplies]) -> tuple[ErrorRates, ...]:
     """Return the error rates of all experts together, computed from gold units and from pairs of replies.
 
-    A source in which no error was observed gives no rates. Gold units give rates only if experts replied to
-    at least one whose truth is "yes" and at least one whose truth is "no".
+    If no error was observed on gold units, they give no rates; the same applies to pairs. Gold units give
+    rates only if experts replied to at least one whose truth is "yes" and at least one whose truth is "no".
     """
     both = next((found for found in experts if found.expert == ""), None)
     if both is None:

@@ -51,7 +51,8 @@ class JudgedStudy:
         Every unit of every answer, with the experts' replies. Rows of second experts have no propensity,
         because their replies are only used to measure error rates.
     experts
-        Expert → field. An expert who was drawn for several fields has one name per field.
+        Expert → field. An expert who was drawn for several fields occurs under a separate name for each
+        field.
     judge
         A judge's probability that the unit of each row of `judgements` is met; None without a judge.
     answered
@@ -243,7 +244,7 @@ def _match_file(study: Study, frame: Frame) -> dict[tuple[str, str], float]:
 
 
 def _spread(probabilities: FloatArray, table: UnitTable, judgements: Judgements) -> FloatArray:
-    """Convert probabilities per row of the table into probabilities per row of the judgements."""
+    """Return the probability of each row of `judgements`, given that of each row of `table`."""
     keys = zip(table.answer.tolist(), table.unit.tolist(), strict=True)
     known = dict(zip(keys, probabilities.tolist(), strict=True))
     rows = zip(judgements.answer.tolist(), judgements.unit.tolist(), strict=True)

@@ -124,10 +124,9 @@ class ItemMean:
     ends
         Smallest and largest value that θ can have.
     limits
-        Smallest and largest value of an item of typical weight; None if they equal `ends`.
+        Smallest and largest value of an item whose weight is typical; None if these values equal `ends`.
     open
-        Number of items whose value is unknown because judgements are missing; the value can be either of
-        `ends`.
+        Number of items whose value is unknown because judgements are missing; it is one of the two `ends`.
     doubt
         Reason why intervals may not be valid; empty if none exists.
     negative
@@ -361,7 +360,7 @@ def _sums(
 def _with_judge(
     units: ModelUnits, weight: FloatArray, counted: BoolArray, probability: FloatArray
 ) -> FloatArray:
-    """Return the sum D of every item, defined in the module's docstring, with a judge as control variate.
+    """Return the sum D of every item with a judge as control variate; the module's docstring defines D.
 
     `probability` is the judge's probability that a unit is `counted`; NaN if it gave none.
     """

@@ -74,7 +74,8 @@ def begin_open_study(
 ) -> CreatedStudy:
     """Write study.toml and experts.toml for a file of questions, without overwriting files.
 
-    Units are criteria if the file has rubrics, otherwise sentences. The roster gets one expert per field.
+    If the file has rubrics, the units are their criteria. If not, they are the sentences of the answers. The
+    roster gets one expert per field.
 
     Raises
     ------

@@ -34,7 +34,7 @@ class ModelUnits:
     points, propensity, order
         As in `Judgements`.
     field
-        Field of the unit. If the unit has no field, the field of the expert who accepted it; None if unknown.
+        Field of the unit or, if the unit has none, field of the expert who accepted it; None if unknown.
     state
         GOOD, BAD, MISSING or UNASKED.
     judge
@@ -71,7 +71,7 @@ class ModelUnits:
         return np.flatnonzero((self.field == field) | may_be)
 
     def of_field(self, field: str | None) -> ModelUnits:
-        """Return the units of `rows_of_field`."""
+        """Return the units that `rows_of_field` selects."""
         return self if field is None else self.take(self.rows_of_field(field))
 
     @property
@@ -86,8 +86,9 @@ def read_units(
     """Return model → its units, and the names of the items.
 
     The first yes or no about a unit counts. If all experts in a unit's queue said "not my field", its
-    judgement counts as missing if its field was known or experts of all fields were asked; otherwise the unit
-    counts as not asked (see `oversight.harness.open_answers.draw`). Control questions are left out.
+    judgement counts as missing in two cases: its field was known, or experts of all fields were asked. In any
+    other case, the unit counts as not asked (see `oversight.harness.open_answers.draw`). Control questions
+    are left out.
 
     Raises
     ------

@@ -140,7 +140,7 @@ def _to_json(estimate: OpenEstimate) -> dict[str, Any]:
 
 
 def describe(estimate: OpenEstimate) -> str:
-    """Return the value and its interval, marked (!) if it may be invalid, or why there is no value."""
+    """Return a value with its interval, or the reason why there is none. (!) marks a doubtful interval."""
     if estimate.value is None:
         return f"no number: {estimate.withheld}"
     ends = [estimate.low, estimate.high]

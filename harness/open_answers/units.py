@@ -178,12 +178,12 @@ class Judgements:
     asked
         Whether the row's expert was asked.
     propensity
-        Probability, fixed before any reply, that the unit is asked about. If units are asked about until the
-        first "no": probability that the unit is the first of its answer to be asked about. NaN if the unit
-        was not drawn, or was asked about only as a control question.
+        Probability, fixed before any reply, that the unit is asked about. With the scheme "first no", it is
+        the probability that the unit is the first of its answer to be asked about. NaN if the unit was not
+        drawn, or was asked about only as a control question.
     order
-        The unit's place in its answer, counted from 1, if units are asked about until the first "no";
-        otherwise 0.
+        Place, counted from 1, at which the unit of its answer is asked about with the scheme "first no"; 0
+        with the other schemes.
     expert
         Expert who is or would be asked; None if the unit was not drawn.
     reply

@@ -58,7 +58,7 @@ class ServerFolder(Generic[State]):
 
     @property
     def log(self) -> Path:
-        """Path of the process's log."""
+        """Path of the server's log."""
         return self.path / "server.log"
 
     @property
@@ -77,7 +77,10 @@ class ServerFolder(Generic[State]):
         write_whole(json.dumps(asdict(state)), self.state_file, mode=0o600)  # type: ignore[call-overload]
 
     def spawn(self, command: Sequence[str], environment: Mapping[str, str], cwd: Path) -> int:
-        """Start the process and return its id; it is not a child process, so nobody has to wait for it."""
+        """Start the server and return its process id.
+
+        The server is not a child process, so the caller need not wait for its end.
+        """
         detach = ["/bin/sh", "-c", 'log=$1; shift; "$@" >"$log" 2>&1 & echo $!', "sh", str(self.log)]
         lock = os.open(self.path / _LOCK, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
@@ -116,7 +119,7 @@ class ServerFolder(Generic[State]):
         return found
 
     def stop(self) -> bool:
-        """Stop the process, by force if necessary, and wait for its end. Returns whether it was running."""
+        """Stop the server, by force if necessary, and wait for its end. Returns whether it was running."""
         state: Any = self.read_state() if is_alive(self.path) else None
         if state is None:
             return False
@@ -152,7 +155,7 @@ def hold_start_lock(directory: Path) -> Iterator[None]:
 
 
 def end_process(directory: Path, pid: int, grace: float) -> bool:
-    """Stop the process, by force after `grace` seconds. Returns whether it has ended."""
+    """Send SIGTERM to the server process, and SIGKILL after `grace` seconds. Returns whether it has ended."""
     for sign, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, _KILL_GRACE)):
         # Check before each signal, because the id may belong to another process once the lock is free.
         if is_alive(directory):

@@ -121,7 +121,7 @@ def _records(result: object) -> list[dict[str, Any]]:
 
 
 def _fields(record: object) -> dict[str, Any]:
-    """Return the fields of a record as columns; enumeration members and `meta` become plain values."""
+    """Return a dictionary with one value per field; the entries of `meta` become separate fields."""
     if isinstance(record, Displayable):
         (only,) = record.records()
         return only
@@ -229,8 +229,8 @@ class Counts:
     unlabelled
         Predicted items about which experts were asked, but without a label.
     unasked
-        Predicted items about which no expert was asked. If the labels are known but not the questions, these
-        items count as unlabelled.
+        Predicted items about which no expert was asked. If only the labels are known, and not the questions,
+        these items count as `unlabelled`.
     unpredicted
         Items about which experts were asked, but on which the model was not run.
     """
@@ -415,7 +415,7 @@ def value_text(estimate: Estimate) -> str:
 
 
 def interval_text(estimate: Estimate) -> str:
-    """Format the interval as ``66.4 % – 75.7 %``, a cost as plain numbers; (!) marks a doubtful interval."""
+    """Format an interval as ``66.4 % – 75.7 %``, a cost's as plain numbers; (!) marks a doubtful interval."""
     numbers = f"{estimate.low:.4g} – {estimate.high:.4g}"
     text = numbers if estimate.is_cost else span(estimate.low, estimate.high)
     return text + ("" if estimate.holds else " (!)")
@@ -482,7 +482,7 @@ PROTOCOLS_OWN = ("resolved", "routed", "ml")
 
 
 def protocol_estimate(estimates: Mapping[str, Estimate]) -> Estimate | None:
-    """Return the protocol's estimate, which treats every answer as correct; None if none exists."""
+    """Return the protocol's own estimate, which treats every answer as correct; None if none exists."""
     return next((estimates[name] for name in PROTOCOLS_OWN if name in estimates), None)
 
 

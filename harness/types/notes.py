@@ -183,12 +183,12 @@ class Note:
     kind
         Kind of note, by which programs can select notes.
     data
-        Values of the names in braces in the kind's sentence and remark.
+        Values for the names in braces, the placeholders, in the sentence and the remark of the kind.
 
     Raises
     ------
     WrongType
-        If the keys of `data` differ from the names in braces of the kind.
+        If the keys of `data` are not the names of the kind's placeholders.
 
     Examples
     --------
@@ -227,7 +227,7 @@ class _HasNotes(Protocol):
 
 
 class ResultWithNotes:
-    """A result with the field `notes`.
+    """Base class of results that have a field `notes`.
 
     `plain_names` maps a field to the property that replaces it in JSON and frames; an empty name omits the
     field.
@@ -238,7 +238,7 @@ class ResultWithNotes:
 
     @property
     def flags(self: _HasNotes) -> tuple[str, ...]:
-        """The notes as written in JSON and frames."""
+        """The notes as short texts, in the form that is written to JSON and data frames."""
         return tuple(note.flag for note in self.notes)
 
 

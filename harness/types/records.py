@@ -153,8 +153,9 @@ class Item:
     def is_statement(self) -> bool:
         """Whether the item has only one option.
 
-        The option of an open question is `OPEN_ANSWER`. If the item is an open answer, the option is the
-        question whether the answer meets a criterion, or whether a claim in it is true.
+        There are two kinds of such items. An open question has the option `OPEN_ANSWER`. An open answer that
+        experts judge has as its option the question whether it meets a criterion, or whether a claim in it is
+        true.
         """
         return len(self.options) == 1
 

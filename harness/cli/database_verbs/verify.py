@@ -1,8 +1,8 @@
-"""Check that nothing was altered: the study's own database, or a bundle that `label audit` wrote.
+"""Check that the study's database, or a bundle written by ``label audit``, was not altered.
 
-Without a bundle, the database is checked: the links of all events, answers and comments against their events,
-and the drawn questions against the frozen design. The check is stronger with a head that somebody noted
-earlier. Without a head, the owner of the database or bundle could have replaced all of its content.
+In a database, three things are checked: the links between events, the answers and comments against their
+events, and the drawn questions against the frozen design. The check is stronger with a head of the chain that
+somebody noted earlier. Without it, the owner could have replaced the whole content unnoticed.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def _name_order(panel: Panel, values: FloatArray | None) -> list[str]:
 
 
 def _answer(report: AgreementReport) -> list[str]:
-    """Return lines that say whether the ratings are reliable, with the number that decides this."""
+    """Return lines that say whether the ratings are reliable, and the coefficient on which this depends."""
     a = report.alpha
     if a is None:
         return [

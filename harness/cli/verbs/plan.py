@@ -129,7 +129,10 @@ def _plan_study(args: argparse.Namespace) -> None:
 
 
 def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan) -> list[PricedPlan]:
-    """Price the plan and, unless a protocol is named, other protocols' plans; none with ``--questions``."""
+    """Price the plan and, if the user names no protocol, the plans of other protocols.
+
+    Returns an empty list with ``--questions``.
+    """
     from oversight.harness.analysis import plan_study
     from oversight.harness.judges import price_plans
 
@@ -177,7 +180,7 @@ def _lines(name: str, made: PilotPlan) -> list[Any]:
 
 
 def _plan_anew(args: argparse.Namespace) -> None:
-    """Print a plan without a study: a table for one model's accuracy, a table for two models' difference."""
+    """Print a plan without a study: one table for the accuracy of a model, one for the difference of two."""
     _refuse(args, ("model",), "needs a study; leave out --options")
     if args.study != STUDY_FILE:
         raise BadInput("--options is for plans without a study; leave out --study or --options")
@@ -243,7 +246,7 @@ def _tables(payload: dict[str, Any]) -> list[Any]:
 
 
 def _fewest(payload: dict[str, Any]) -> str:
-    """Return a sentence that compares the protocol that needs the fewest questions with random options."""
+    """Return a sentence that compares the protocol with the fewest questions with the uniform protocol."""
     rows = {row["protocol"]: row for row in payload["estimate"]}
     best = min(rows.values(), key=lambda row: (row["questions"], row["half_width"]))
     random = rows["uniform"]

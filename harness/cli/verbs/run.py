@@ -154,7 +154,7 @@ def _kind_words(kind: str) -> str:
 
 
 def head_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the output's first line, which says that all models have answered, or else what to do next."""
+    """Return the output's first line: that all models have answered or, if one has not, what to do next."""
     stopped = [name for name, result in results.items() if "stopped" in result]
     failed = [f"{name} {result['failed']:,}" for name, result in results.items() if result["failed"]]
     if stopped:

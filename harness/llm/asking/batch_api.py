@@ -97,8 +97,9 @@ def cancel_batches(
     """Cancel all unfinished batches, and store the answers that have arrived.
 
     Returns the number of batches that were unfinished. A batch is marked as cancelled in the store if the
-    endpoint does not know it or, with `uncertain` set, gives no information about it. The requests of a batch
-    marked for these reasons count as failed if `uncertain` is ``"hold"``; otherwise they have no answer.
+    endpoint does not know it or, with `uncertain` set, gives no information about it. If `uncertain` is
+    ``"hold"``, the requests of a batch marked for these reasons count as failed. With any other value, they
+    stay without an answer.
     """
     _check(targets)
 

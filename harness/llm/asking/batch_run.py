@@ -167,8 +167,8 @@ class BatchRun:
     def _drop(self, batch: Batch, why: str) -> None:
         """Mark a batch as cancelled in the store.
 
-        If `uncertain` is ``"hold"``, the batch's requests are stored as failed; otherwise they have no
-        answer.
+        If `uncertain` is ``"hold"``, the batch's requests are stored as failed. With any other setting, they
+        stay without an answer.
         """
         say(f"{self.target.spec.name}: batch {batch.remote_id or 'of unknown id'} is given up: {why}")
         if self.uncertain == "hold":
@@ -181,7 +181,7 @@ class BatchRun:
         return make_failed(item, sample, f"{Fault.LOST}: {why}", counts, Source.BATCH)
 
     async def _settle(self, batch: Batch, *, is_new: bool) -> None:
-        """Submit a batch; if it is unknown whether the endpoint has it, do what `uncertain` says."""
+        """Submit a batch. If the endpoint may already have it, act as the setting `uncertain` says."""
         try:
             await self._submit(batch, is_new=is_new)
         except UncertainBatch as error:
@@ -220,7 +220,7 @@ class BatchRun:
         await self._repeat(attempt)
 
     async def _repeat(self, attempt: Callable[[int], Awaitable[str | None]]) -> str | None:
-        """Call `attempt` until it succeeds or fails too often; it receives the number of earlier calls."""
+        """Call `attempt` with the number of earlier calls, until it succeeds or fails too often."""
         for tries in range(_TRIES - 1):
             try:
                 return await attempt(tries)
@@ -279,7 +279,7 @@ class BatchRun:
     def _read(
         self, batch: Batch, lines: Mapping[str, Sequence[Any]], *, all_rows: bool
     ) -> Iterator[Prediction]:
-        """Yield a batch's predictions; requests without an answer count as failed if `all_rows`."""
+        """Yield a batch's predictions; with `all_rows`, a failed prediction for each missing answer."""
         spec, settings, guess = self.target.spec, self.target.settings, TokenGuess()
         # The answers are paid for already, so a changed model name must not end the loop (hence patience=∞).
         served = make_served(self.store, self.target, self.store.runs.note_served_as, patience=math.inf)

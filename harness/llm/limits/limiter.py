@@ -105,7 +105,7 @@ class CircuitBreaker:
         Parameters
         ----------
         item
-            Number that identifies the item. Failures of sent calls count as an outage only if they concern
+            Number that identifies the item. Failures of sent calls indicate an outage only if they concern
             more than one item.
         sent
             Whether the call was sent.
@@ -207,7 +207,7 @@ class AdaptiveRateLimit:
         self._last = now
 
     def _look(self, now: float) -> None:
-        """Update the rate if it was measured for long enough."""
+        """Update the rate if the current measurement has lasted long enough."""
         seconds, calls = now - self._since, self._good + self._bad
         is_first = self.rate is None and self._good >= _FEW and seconds >= _FIRST
         enough = _FIRST if self.is_clustered else _LOOK

@@ -147,10 +147,10 @@ class LimitedModel:
     name
         Name of the model in logs.
     holds_lost
-        Whether a call whose worker was lost counts as failed, because it may have been answered and paid;
-        otherwise the call is repeated.
+        Whether a call whose worker was lost counts as failed, because it may have been answered and paid. If
+        false, the call is repeated.
     malformed
-        Number of unreadable replies in a row.
+        Number of consecutive unreadable replies.
     """
 
     model: Model
@@ -165,7 +165,7 @@ class LimitedModel:
 
     @property
     def is_always_malformed(self) -> bool:
-        """Whether further attempts are pointless, because too many replies in a row were unreadable."""
+        """Whether the number of consecutive unreadable replies makes further attempts pointless."""
         return self.malformed >= max(MALFORMED_IN_A_ROW, 2 * self.limiter.concurrency)
 
     async def ask(self, request: Request, counts: Usage, hold: Hold | None = None) -> ModelReply:
@@ -329,11 +329,12 @@ class _Tries:
     def pause(self, state: tenacity.RetryCallState) -> float:
         """Return the seconds to wait before the next attempt.
 
-        This is about the number that the endpoint requested, if any; otherwise a random number whose upper
-        limit grows with each failure. After the loss of a worker, it is 0.
+        If the endpoint requested a pause, the result is this pause, randomly prolonged by up to 10 %. If it
+        requested none, the result is a random number whose upper limit grows with each failure. After the
+        loss of a worker, it is 0.
 
-        While the limiter knows the endpoint's rate, the number that the endpoint requested with a refusal is
-        ignored, because the limiter spaces out calls anyway.
+        While the limiter knows the endpoint's rate, a pause requested with a refusal is ignored, because the
+        limiter spaces out calls anyway.
         """
         error, limiter = state.outcome and state.outcome.exception(), self._model.limiter
         assert isinstance(error, TransientModelError)  # noqa: S101  no other failure is repeated

@@ -52,7 +52,7 @@ class FunctionModel(_ProgramModel):
     ----------
     function
         Function that receives the conversation and returns the answer as text, or a `ModelReply` with the
-        usage. It may be async; otherwise it runs in a thread.
+        usage. A function that is not async runs in a thread.
     timeout
         Seconds to wait for an answer. A thread cannot be stopped, so it continues to run after a timeout.
     """

@@ -106,7 +106,7 @@ _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
 
 @lru_cache(maxsize=1024)
 def _texts(options: tuple[str, ...], left_out: frozenset[int]) -> tuple[Pattern | None, list[int]]:
-    """Return a pattern with a group for each option's text, longest text first; and each group's option."""
+    """Return a pattern with one group per option's text, longest text first, and the option of each group."""
     fold, folded = make_comparable(options)
     order = sorted(set(range(len(options))) - left_out, key=lambda j: -len(folded[j]))
     if not order:
@@ -206,9 +206,10 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
 
 @cache
 def _letters(*, by_number: bool) -> tuple[Pattern, ...]:
-    """Return patterns for letters in brackets, for letters at the start of a line, and for other letters.
+    """Return three patterns: for letters in brackets, letters at the start of a line, and letters elsewhere.
 
-    Group 1 is the text before the letter, which is kept; group 2 is the letter.
+    With `by_number`, the patterns match option numbers instead of letters. Group 2 of a match is the letter
+    or number; group 1 is the text before it, which the caller keeps.
     """
     name = r"\d{1,3}" if by_number else _NAME
     lower = r"\d{1,3}" if by_number else "[a-z]"

@@ -293,8 +293,8 @@ class _Reader:
     def _phrase(self, part: str, *, bare: bool = False) -> int | str | None:
         """Return the index of the option that a short text names, if the text has no other content.
 
-        Returns `SEVERAL` if the text names several options, and None otherwise. With
-        `bare`, not even words such as "the answer is" may surround the option.
+        Returns `SEVERAL` if the text names several options, and None if it names no option or has other
+        content. If `bare` is true, words such as "the answer is" count as other content.
         """
         part = part.strip()
         named = self._by_name(part)

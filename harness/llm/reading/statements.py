@@ -44,7 +44,7 @@ class Grammar:
     several
         Several options joined by "or" or "and".
     fill
-        Words that add no content to a reply that consists of an option.
+        Words that a reply may have in addition to an option without becoming a different statement.
     said
         The words "The answer is", and the rest of the line.
     """
@@ -204,8 +204,8 @@ def find_statements(marked: str, grammar: Grammar) -> Findings:
 def _read_sentence(sentence: str, grammar: Grammar, found: Findings, *, first: bool, last: bool) -> None:
     """Add the statements of a sentence to `found`.
 
-    `first` and `last` are whether the sentence is the first or last one of the reply. Such a sentence states
-    the answer even if it consists only of an option.
+    `first` and `last` say whether the sentence is the first or the last one of the reply. Such a sentence
+    states the answer even if it consists only of an option.
     """
     if (found.affirmed or found.weakly) and grammar.retract.search(sentence):
         found.doubted |= {option for option, _ in found.affirmed} | found.weakly

@@ -102,7 +102,7 @@ def collecting_rarely() -> Iterator[None]:
 
 @contextmanager
 def on_stop_signals(stop: Callable[[float], None]) -> Iterator[list[int]]:
-    """At each stop signal, call `stop` with the seconds left to finish. Yields the received signals.
+    """Call `stop` at each stop signal, with the seconds left to finish. Yields the received signals.
 
     Works only in the main thread, and only for signals that no other code handles. The previous handlers are
     restored at the end.

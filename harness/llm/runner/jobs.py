@@ -94,8 +94,8 @@ class Job:
     async def _ask(self, request: Request, item: Item, sample: int) -> Prediction:
         """Get and read an answer; an error that affects only this item becomes a failed prediction.
 
-        If the token limit cut the answer before an option was named, it is requested once more with a higher
-        limit.
+        If the token limit cut the answer before an option was named, the answer is requested again, with a
+        higher limit.
         """
         started, counts, asked = time.perf_counter(), Usage(), reply_form_of(self.spec)
         hold = None if self.budget is None else partial(self._hold, self.budget, item, sample, counts)
@@ -149,13 +149,13 @@ class Job:
     async def _note(
         self, item: Item, sample: int, counts: Usage, sent: int, received: int, requests: int = 0
     ) -> None:
-        """Store one total: an answer's usage so far plus the maximum usage of its next call."""
+        """Store the sum of an answer's usage so far and the maximum usage of its next call."""
         if self.reserve is not None:
             used = counts.requests + requests, counts.input_tokens + sent, counts.output_tokens + received
             await self.reserve(ReservedAnswer(self.run_id, item.id, sample, *used))
 
     def _counted(self, prediction: Prediction) -> Prediction:
-        """Return the prediction. If it replaces a failed answer, the usage of that answer is added."""
+        """Return the prediction, with the usage of the failed answer added if it replaces one."""
         before = self.before.get((prediction.item_id, prediction.sample))
         return prediction if before is None else add_usage(prediction, [before])
 
@@ -203,9 +203,9 @@ def make_jobs(
 
 
 def _limits_of(settings: ModelSection) -> tuple[str, str]:
-    """Return the key of a model's limiter: endpoint, and model name unless `shared_limits` is set.
+    """Return the key of a model's limiter: the endpoint, and the model's name or an empty text.
 
-    Models of one endpoint with the setting `shared_limits` have the same key, so they share a limiter.
+    The text is empty if `shared_limits` is set: all models of the endpoint with this setting share a limiter.
     """
     return settings.where, "" if settings.shared_limits else settings.model
 

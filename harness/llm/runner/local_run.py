@@ -38,7 +38,7 @@ from oversight.harness.types import Item, Prediction, PredictionStatus
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """A progress bar on standard error; if standard error is no terminal, a line every 10 seconds.
+    """A progress bar on standard error, or a line every 10 seconds if standard error is not a terminal.
 
     Parameters
     ----------

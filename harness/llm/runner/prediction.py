@@ -140,7 +140,10 @@ def read_option(item: Item, reply: ModelReply, asked: ReplyForm) -> ReplyReading
 
 
 def read_open_answer(text: str) -> ReplyReading:
-    """Read an open answer as option 0, the item's only option, unless it is empty or only reasoning."""
+    """Read an open answer as option 0, the item's only option.
+
+    An answer that is empty or contains only reasoning is unreadable.
+    """
     is_answer = bool(cut_thoughts(text).strip())
     return ReplyReading(0, Step.WHOLE) if is_answer else ReplyReading(None, reason="empty")
 
@@ -318,8 +321,9 @@ def read_foreign_option(
     Parameters
     ----------
     named_by
-        How `ForeignAnswer.answer` names an option. If an answer is both the text of one option and the letter
-        of another option, it names the former with ``"option"``, and no option with None.
+        How `ForeignAnswer.answer` names an option. This matters for an answer that is both the text of one
+        option and the letter of another option. With ``"option"``, it names the option with this text. With
+        None, it names no option.
 
     Raises
     ------
@@ -369,7 +373,8 @@ def read_named_options(
 ) -> dict[object, int]:
     """Return a dictionary from each answer that names an option to the index of that option.
 
-    Answers that are not in the dictionary need `read_foreign_option`, which explains `named_by`.
+    The dictionary omits answers that name no option directly; `read_foreign_option` can read them, and also
+    explains `named_by`.
     """
     found = {said: _read_named(said, options, named_by) for said in set(answers) if isinstance(said, str)}
     return {

@@ -107,7 +107,8 @@ def reply_form_of(spec: RunSpec) -> ReplyForm:
     """Return the form of answers that a run requests.
 
     If the template shows the options with letters but does not list the letters, answers can be letters or
-    texts. The form then has no notation, unless the run itself restricts answers to one of the two.
+    texts. The form then has no notation. If the run restricts answers, for example by a schema, the template
+    determines the notation.
     """
     form = "schema" if spec.structured else spec.answer
     pattern = None if form == "probabilities" else spec.pattern
