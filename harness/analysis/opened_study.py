@@ -157,8 +157,8 @@ class EstimateOptions:
             raise BadInput(f"{', '.join(given)}: {find_reason('estimate', labels.conditions)}")
         if self.published and (not labels.is_even or labels.cluster is not None):
             raise BadInput(
-                "estimators: the estimators of `--estimators paper` need options drawn with equal "
-                "probabilities and independent items; leave estimators out"
+                "estimators: 'paper' needs options drawn with equal probabilities, and independent items; "
+                "leave it out"
             )
 
 

@@ -765,7 +765,7 @@ def _widen_until_some(point: Point, method: str, level: float) -> tuple[float, f
         if low < high:
             return low, high, step
     reason = "the standard error is 0" if point.se == 0 else "the labels contradict every accuracy"
-    raise EstimateError(f"{reason}: the {method} interval at {point.value:.0%} has no width; see the checks")
+    raise EstimateError(f"{reason}, so the {method} interval contains only {point.value:.0%}; see the checks")
 
 
 def _ends(point: Point, method: str, level: float) -> tuple[float, float]:

@@ -677,9 +677,9 @@ def corrected_difference(
     else:
         raise NotIdentified(
             "this difference cannot be corrected for experts' errors; add gold questions about true and "
-            "about false options; without gold questions, the correction needs independent items with the "
-            "same number of options, readable predictions, and one question per item that is equally likely "
-            "to be about either prediction"
+            "about false options (without them, items must be independent and have the same number of "
+            "options, all predictions must be readable, and each item must have one question, drawn about "
+            "each model's prediction with equal probability)"
         )
     questions = len(data.item)
     return Comparison.of_interval(

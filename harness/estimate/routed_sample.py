@@ -280,8 +280,9 @@ def _check_answers(data: RoutedSample) -> None:
     expected, got = data.propensities.sum(axis=1), np.bincount(item, minlength=n)
     for row in np.flatnonzero((np.abs(expected - got) > 1e-6) & (not data.sampled)):
         raise EstimateError(
-            f"propensities[{row}] sum to {expected[row]:.6g}, but the item has {got[row]} answer(s); "
-            "leave out items whose expert abstained, or give sampled=True if items were drawn"
+            f"propensities[{row}] must sum to the item's number of answers, {got[row]}, but sum to "
+            f"{expected[row]:.6g}; leave out items whose expert abstained, or give sampled=True if items "
+            "were drawn"
         )
 
 

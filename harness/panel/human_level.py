@@ -462,7 +462,7 @@ def average_precision(relevant: ArrayLike, scores: ArrayLike) -> AveragePrecisio
     check_rows("relevant", y, (y == 0) | (y == 1), "be 0 or 1")
     check_rows("scores", s, np.isfinite(s), "be finite")
     if not y.any():
-        raise NotIdentified("nothing is relevant: average precision is 0/0")
+        raise NotIdentified("no document is relevant, so average precision is 0/0")
     return AveragePrecision(
         best=_ordered(y, s, y),
         worst=_ordered(y, s, -y),

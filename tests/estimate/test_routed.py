@@ -185,7 +185,7 @@ GOOD: dict[str, Any] = {
         ({"answer": [1.0]}, "differ in length"),
         ({"propensities": [[0.5, 0.5], [1.5, -0.5]]}, r"propensities\[1, 0\] must lie in \[0, 1\]"),
         ({"propensities": [[0.5, 0.5], [1.0, 0.0]]}, "option 1 of item 1, whose propensity is 0"),
-        ({"propensities": [[0.5, 0.5], [0.3, 0.4]]}, r"propensities\[1\] sum to 0.7"),
+        ({"propensities": [[0.5, 0.5], [0.3, 0.4]]}, r"propensities\[1\] must sum to .*, but sum to 0.7"),
         ({"item": [0, 0], "asked": [0, 0]}, "item 0 has 2 answers about option 0"),
         (
             {"item": [0, 0], "answer": [1.0, 1.0], "propensities": [[1.0, 1.0], [0, 0]]},

@@ -99,7 +99,7 @@ def test_chance_is_near_the_share_of_relevant_ones() -> None:
         ([1, 2], [0, 1], r"relevant\[1\] must be 0 or 1, is 2"),
         ([1, 0], [0, np.inf], r"scores\[1\] must be finite"),
         ([1, 0], [0], "the same length"),
-        ([0, 0], [0, 1], "nothing is relevant"),
+        ([0, 0], [0, 1], "no document is relevant"),
     ],
 )
 def test_bad_rankings_are_refused(relevant: list[int], scores: list[float], message: str) -> None:

@@ -82,7 +82,7 @@ def _without_version(name: str) -> str:
     return re.sub(r"[-_][0-9]{4}$", "", name)
 
 
-_TO = "copy and move need TO, the new database; adopt takes no TO"
+_TO = "`copy` and `move` need TO, the new database; `adopt` takes no TO"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "verify":
         return verify(args)
     if args.head is not None:
-        raise BadInput("--head applies only to verify; leave it out")
+        raise BadInput("--head applies only to `verify`; leave it out")
     {"upgrade": upgrade, "adopt": _adopt}.get(args.action, _copy)(args)
     return 0
 
@@ -179,7 +179,8 @@ def _move(args: argparse.Namespace, study: Study) -> None:
             text = change_setting(read_text(path), "study", "store", to)
         except BadInput as error:
             raise BadInput(
-                f"instead of store move, run store copy, edit {path.name}, then run store adopt: {error}"
+                f"instead of `store move`, run `store copy`, edit {path.name}, then run `store adopt`: "
+                f"{error}"
             ) from None
         copied = move_rows(study.store_url, url)
         write_whole(text, path, mode=stat.S_IMODE(path.stat().st_mode))

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
     _check_options(args)
     study = study_of(args)
     if args.action in ("remove", "correct") and study.is_open:
-        raise BadInput(f"items {args.action} does not apply to a study of open answers; start a new study")
+        raise BadInput(f"`items {args.action}` does not apply to a study of open answers; start a new study")
     {"check": _check, "export": _export, "remove": _remove, "correct": _correct}[args.action](args, study)
 
 
@@ -63,13 +63,15 @@ def _check_options(args: argparse.Namespace) -> None:
             f"{args.action}: name the item and say why: oversight items {args.action} ID --reason WHY"
         )
     if is_change and args.key:
-        raise BadInput(f"{args.action}: a second file is allowed only with export")
+        raise BadInput(f"{args.action}: a second file is allowed only with `export`")
     if args.reason and not is_change:
-        raise BadInput("--reason applies only to remove and correct; leave it out")
+        raise BadInput("--reason applies only to `remove` and `correct`; leave it out")
     if args.erase and args.action != "remove":
-        raise BadInput("--erase applies only to remove; leave it out")
+        raise BadInput("--erase applies only to `remove`; leave it out")
     if (args.answers is not None) != (args.action == "correct"):
-        raise BadInput("correct needs --answers keep or --answers withdraw; other actions take no --answers")
+        raise BadInput(
+            "`correct` needs --answers keep or --answers withdraw; other actions take no --answers"
+        )
 
 
 def _remove(args: argparse.Namespace, study: Study) -> None:

@@ -84,7 +84,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.file or args.url or args.type:
         raise BadInput(
-            "report takes no file, --url or --type: a file is for import, --url and --type are for ask"
+            "`report` takes no file, --url or --type: a file is for `import`, and --url and --type are for "
+            "`ask`"
         )
     if not 0 < args.margin < 1:
         raise BadInput(
