@@ -102,8 +102,8 @@ def optimiser_name(study: Study, section: SearchSection) -> str:
         return ""
     if not section.optimiser:
         raise ConfigError(
-            f"search: the policy {section.policy!r} needs a model that writes programs: set optimiser to the "
-            f"name of a model under [models]; there are: {', '.join(study.models)}"
+            f"search: the policy {section.policy!r} needs a model that writes programs: set `optimiser` to "
+            f"the name of a model under [models]; there are: {', '.join(study.models)}"
         )
     study.model(section.optimiser)
     return section.optimiser

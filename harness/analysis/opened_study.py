@@ -151,7 +151,9 @@ class EstimateOptions:
             If an option has no effect; the message names it.
         """
         if self.joint and self.anytime:
-            raise BadInput("joint, anytime: an anytime interval is for one model; leave out joint or anytime")
+            raise BadInput(
+                "joint, anytime: an anytime interval is for one model; leave out `joint` or `anytime`"
+            )
         given = [*self.given, *(["strata"] if strata else [])]
         if given and not labels.tells_accuracy:
             raise BadInput(f"{', '.join(given)}: {find_reason('estimate', labels.conditions)}")

@@ -323,7 +323,7 @@ class ExpertsSection(Section):
             )
         template = Template(self.question_text)
         if not template.is_valid():
-            raise ValueError("question_text: a $ is not part of a field; write $$ for a dollar sign")
+            raise ValueError("question_text: a $ does not begin a field; write $$ for a dollar sign")
         fields = [] if self.is_panel else ["option"]
         if template.get_identifiers() != fields or not self.question_text.strip():
             wanted = (

@@ -574,7 +574,7 @@ def mcnemar(
     check_level(level)
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
     if a.shape != b.shape:
-        raise EstimateError(f"first and second differ in length: {len(a)}, {len(b)}")
+        raise EstimateError(f"`first` and `second` differ in length: {len(a)}, {len(b)}")
     for name, values in (("first", a), ("second", b)):
         check_rows(name, values, (values >= UNKNOWN) & (values <= 1), "be 0, 1 or -1 (unknown)")
     known = (a != UNKNOWN) & (b != UNKNOWN)

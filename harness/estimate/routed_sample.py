@@ -260,7 +260,9 @@ def _check_answers(data: RoutedSample) -> None:
     item, asked, answer = data.item, data.asked, data.answer
     n, width = data.propensities.shape
     if not item.shape == asked.shape == answer.shape:
-        raise EstimateError(f"item, asked, answer differ in length: {len(item)}, {len(asked)}, {len(answer)}")
+        raise EstimateError(
+            f"`item`, `asked` and `answer` differ in length: {len(item)}, {len(asked)}, {len(answer)}"
+        )
     for j in np.flatnonzero((item < 0) | (item >= n)):
         raise EstimateError(f"item[{j}] must lie in 0..{n - 1}, is {item[j]}")
     for j in np.flatnonzero((asked < 0) | (asked >= data.n_options[item])):

@@ -375,7 +375,8 @@ def estimate_tallies(
     for name in tallies.pool or ():
         if all(t.stratum != name for t in used):
             raise EstimateError(
-                f"strata: {name!r} has predictions but no usable label, so its accuracy cannot be estimated"
+                f"strata: the stratum {name!r} has predictions but no usable label, so its accuracy cannot "
+                "be estimated"
             )
     # only the exact interval has a joint test of all strata; other intervals are combined by MOVER
     together = method == "exact" and len(used) > 1

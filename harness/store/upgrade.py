@@ -109,7 +109,7 @@ def upgrade_database(url: str, to: str) -> dict[str, int]:
     try:
         _refuse_new(url, file, shown)
         if _is_there(file, url, to):
-            told = "if an earlier upgrade made it, set store to it in study.toml"
+            told = "if an earlier upgrade made it, set `store` in study.toml to this database"
             raise StoreError(f"{to} already exists; {told}; if not, choose another name")
         users = find_users(url) if file is None else name_openers(file)
         if users:

@@ -124,7 +124,7 @@ def test_labels_asked_for_another_model_are_refused() -> None:
     pi = accuracy_target([0, 0], 3)
     data = RoutedSample(np.array([0, 1]), np.array([0, 0]), np.array([1.0, 0.0]), pi)
     assert routed_accuracy([0, 0], data).value == 0.5
-    with pytest.raises(NotIdentified, match=r"1 of 2 items, .*propensity 0; .* options 1, 2"):
+    with pytest.raises(NotIdentified, match=r"1 of 2 items, .*propensity 0 .* options 1, 2"):
         routed_accuracy([0, 1], data)
 
 
