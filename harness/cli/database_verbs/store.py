@@ -91,16 +91,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "action", choices=["copy", "move", "adopt", "verify", "upgrade"], help="action to perform"
     )
     to = (
-        "copy, move: target file, or postgresql://USER@HOST/NAME without a password; upgrade: new file, or "
-        "name of a new schema on the server (default: the old name plus the new version); verify: file "
-        "written by `label audit` (default: the study's database)"
+        "for `copy` and `move`: target file, or postgresql://USER@HOST/NAME without a password; for "
+        "`upgrade`: new file, or name of a new schema on the server (default: the old name plus the new "
+        "version); for `verify`: file written by `label audit` (default: the study's database)"
     )
     parser.add_argument("to", nargs="?", metavar="TO", help=to)
     add_study(parser)
     parser.add_argument(
         "--head",
         metavar="HASH",
-        help="verify: hash of the audit trail's head, as an earlier command printed it",
+        help="for `verify`: hash of the audit trail's head, as an earlier command printed it",
     )
 
 

@@ -33,16 +33,21 @@ from oversight.harness.output import counted
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight items``."""
     parser.add_argument("action", choices=["check", "export", "remove", "correct"], help="action to perform")
-    named = "export: JSON Lines file to write; remove, correct: id of the item"
+    named = "for `export`: JSON Lines file to write; for `remove` and `correct`: id of the item"
     parser.add_argument("file", nargs="?", metavar="FILE|ID", help=named)
-    key = "export: file to write the correct answers of a public benchmark to"
+    key = "for `export`: file to write the correct answers of a public benchmark to"
     parser.add_argument("key", nargs="?", metavar="KEY", help=key)
     add_study(parser)
-    parser.add_argument("--reason", help="remove, correct: reason to record in the audit trail (required)")
-    erased = "remove: also erase the item's text and answers from the audit trail and from stored prompts"
+    parser.add_argument(
+        "--reason", help="for `remove` and `correct`: reason to record in the audit trail (required)"
+    )
+    erased = (
+        "for `remove`: also erase the item's text and answers from the audit trail and from stored prompts"
+    )
     parser.add_argument("--erase", action="store_true", help=erased)
     answers = (
-        "correct: keep the answers and predictions about the item, or withdraw them and ask again (required)"
+        "for `correct`: keep the answers and predictions about the item, or withdraw them and ask again "
+        "(required)"
     )
     parser.add_argument("--answers", choices=["keep", "withdraw"], help=answers)
 
