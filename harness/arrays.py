@@ -71,8 +71,8 @@ def fix_constant(c: FloatArray, never: BoolArray) -> FloatArray:
     if bad.size:
         options = ", ".join(str(k) for k in np.flatnonzero(never[bad[0]]))
         raise NotIdentified(
-            f"in {bad.size} of {len(c)} items, the estimate depends on differences between options that "
-            f"cannot be asked about (propensity 0; in the first such item: options {options}); the questions "
-            "were drawn for other predictions and cannot evaluate the given ones"
+            f"the questions were drawn for other predictions and cannot evaluate the given predictions: in "
+            f"{bad.size} of {len(c)} items, the estimate needs answers about options with propensity 0 (in "
+            f"the first of these items: options {options})"
         )
     return np.where(np.isinf(high), np.nan, high)

@@ -121,10 +121,11 @@ def _shown(block: Any) -> ShownRecord | None:
     parts = _list(block, "inputs")
     if len(parts) != 4 or type(parts[3]) is not int:
         raise BadCall(
-            "inputs: a record must have field, content, author and turn, and turn must be a whole number"
+            "inputs: a record must have `field`, `content`, `author` and `turn`; `turn` must be a whole "
+            "number"
         )
     if abs(parts[3]) > LAST_TURN:
-        raise BadCall(f"inputs: a record's turn must lie between -{LAST_TURN:,} and {LAST_TURN:,}")
+        raise BadCall(f"inputs: a record's `turn` must lie between -{LAST_TURN:,} and {LAST_TURN:,}")
     field, content, author = (_text(part, "inputs") for part in parts[:3])
     return ShownRecord(field, content, author, parts[3])
 

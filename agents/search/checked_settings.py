@@ -77,7 +77,7 @@ def check_settings(section: SearchSection) -> None:
     s = section
     if not s.rungs or s.rungs != sorted(set(s.rungs)) or s.rungs[0] < 2:
         raise ConfigError(
-            f"search: rungs must be increasing numbers of items, each at least 2, are {tuple(s.rungs)}"
+            f"search: `rungs` must be increasing numbers of items, each at least 2, are {tuple(s.rungs)}"
         )
     # Conditions are written such that NaN, for which every comparison is false, is refused.
     if not all(0 < share <= 1 for share in s.keep) or s.keep != sorted(s.keep, reverse=True):
@@ -87,7 +87,7 @@ def check_settings(section: SearchSection) -> None:
     if len(s.keep) < len(s.rungs) - 1:
         raise ConfigError(f"search: `keep` must have a share for every rung except the last, is {s.keep}")
     if not (all(share >= 0 for share in s.split.values()) and sum(s.split.values()) <= 1 + 1e-9):
-        raise ConfigError(f"search: split must be shares that sum to at most 1, is {dict(s.split)}")
+        raise ConfigError(f"search: `split` must be shares that sum to at most 1, is {dict(s.split)}")
 
 
 def optimiser_name(study: Study, section: SearchSection) -> str:
@@ -102,8 +102,8 @@ def optimiser_name(study: Study, section: SearchSection) -> str:
         return ""
     if not section.optimiser:
         raise ConfigError(
-            f"search: the policy {section.policy!r} needs a model that writes programs: set optimiser to the "
-            f"name of a model under [models]; there are: {', '.join(study.models)}"
+            f"search: the policy {section.policy!r} needs a model that writes programs: set `optimiser` to "
+            f"the name of a model under [models]; there are: {', '.join(study.models)}"
         )
     study.model(section.optimiser)
     return section.optimiser

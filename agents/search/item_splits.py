@@ -174,8 +174,8 @@ def draw_splits(
     if len(splits["select"]) < least:
         raise BadInput(
             f"search: {len(pool)} items have an expert's answer, and {len(splits['select'])} of them are "
-            f"selection items, but the first rung needs {least}; collect more answers, or reduce "
-            "[search] rungs"
+            f"selection items, but the first rung needs {least}; collect more answers, or set "
+            "smaller numbers as `rungs` under [search]"
         )
     return splits
 

@@ -283,7 +283,7 @@ def _end_as_named(context: SearchContext) -> Ended | None:
     if "winner" not in events or "finalists" in events:
         return None
     return Ended(
-        "the search ended at a cap, and its winner cannot change any more; start another search with another "
+        "the search ended at a cap, and its winner can no longer change; start another search with another "
         "seed",
         sum(key.startswith("slot/") for key in events),
     )

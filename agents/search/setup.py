@@ -248,7 +248,10 @@ def resume_search(study: Study, store: Store, search: str | None) -> SearchConte
     ignored = sorted(name for name in named if getattr(now, name) != getattr(found.section, name))
     if ignored:
         told = f"search {found.id} keeps the settings with which it began, not those of study.toml"
-        say(f"{told}: {', '.join(ignored)}; to use those of study.toml: oversight search start")
+        say(
+            f"{told}: {', '.join(ignored)}; to use study.toml's settings, start a new search: "
+            "oversight search start"
+        )
     return prepare_search(study, store, found.seed, found.section, begun=found.id)
 
 
@@ -256,9 +259,9 @@ def _refuse_older(search: str, spec: Mapping[str, Any]) -> None:
     """Raise an error if a search's earlier answers were made under other rules or with another prompt."""
     if ERASED in spec:
         raise ConfigError(
-            f"search {search} showed an example in its prompts whose item was erased, so its answers cannot "
-            "be compared with new ones; the search can only be shown and exported; start another one with "
-            "another seed: oversight search start --set study.seed=N"
+            f"search {search}: the item of an example in its prompts was erased, so its answers cannot be "
+            "compared with new answers; the search can only be shown and exported; start another search "
+            "with another seed: oversight search start --set study.seed=N"
         )
     changed = ""
     if spec.get("loop", 1) != _LOOP:

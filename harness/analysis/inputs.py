@@ -367,7 +367,9 @@ def study_truth(study: Study, key_file: str | None, items: list[Item]) -> dict[s
     truth = load_study_preset(study).truth
     missing = [item.id for item in items if item.id not in truth]
     if missing:
-        raise DataError(f"the preset has no answer for the stored item {missing[0]!r}", file=study.items.file)
+        raise DataError(
+            f"the preset has no true label for the stored item {missing[0]!r}", file=study.items.file
+        )
     return truth
 
 

@@ -330,7 +330,9 @@ def _read_strata(study: Study, items: list[Item]) -> Mapping[str, str]:
     column = study.estimate.strata
     found = {item.id: item.meta[column] for item in items if column in item.meta} if column else {}
     if column and len(found) < len(items) and (found or column != CONFIDENCE):
-        raise BadInput(f"estimate.strata: an item has no column {column!r}; name it in [items] meta")
+        raise BadInput(
+            f"estimate.strata: an item has no column {column!r}; name the column in meta under [items]"
+        )
     return found
 
 

@@ -166,8 +166,8 @@ def _refuse_other_options(old: Item, new: Item) -> None:
         if moved or SequenceMatcher(None, before, after, autojunk=False).ratio() < _ALIKE:
             raise BadInput(
                 f"the item {old.id!r} has the option {after!r} in the file where the study has {before!r}, "
-                f"and answers about {before!r} would count for {after!r}; give the options the meaning and "
-                "order that they have in the study, or use --answers withdraw"
+                f"so stored answers about {before!r} would count as answers about {after!r}; give the "
+                "options their meaning and order in the study, or use --answers withdraw"
             )
 
 

@@ -136,7 +136,7 @@ def estimate_strata(
         raise BadInput(f"there is no column {column!r} of the items; there are: {known}")
     if len(values.names) > _MOST_STRATA:
         raise BadInput(
-            f"the column {column!r} has {len(values.names)} values; {_MOST_STRATA} are shown at most"
+            f"the column {column!r} has {len(values.names)} values, but at most {_MOST_STRATA} can be shown"
         )
     return {
         model: tuple(_estimate_stratum(study, group, predictions) for group in split_items(values, labels))

@@ -151,14 +151,16 @@ class EstimateOptions:
             If an option does not apply; the message names it.
         """
         if self.joint and self.anytime:
-            raise BadInput("joint, anytime: an anytime interval is for one model; leave out joint or anytime")
+            raise BadInput(
+                "joint, anytime: an anytime interval is for one model; leave out `joint` or `anytime`"
+            )
         given = [*self.given, *(["strata"] if strata else [])]
         if given and not labels.tells_accuracy:
             raise BadInput(f"{', '.join(given)}: {find_reason('estimate', labels.conditions)}")
         if self.published and (not labels.is_even or labels.cluster is not None):
             raise BadInput(
-                "estimators: the estimators of `--estimators paper` need options drawn with equal "
-                "probabilities and independent items; leave estimators out"
+                "estimators: 'paper' needs options drawn with equal probabilities, and independent items; "
+                "leave it out"
             )
 
 

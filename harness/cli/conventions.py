@@ -196,10 +196,10 @@ def study_of(args: argparse.Namespace) -> Study:
             named = [f"{name} ({column}: {new!r}, stored {old!r})" for name, column, new, old in other]
             told = ", ".join([*named[:_MOST_NAMED], *(["…"] if len(named) > _MOST_NAMED else [])])
             say(
-                f"warning: metadata in {file} differ from the stored metadata in "
-                f"{counted(len(other), 'value')}: {told}. The study keeps the stored values, "
-                "also as strata. Put them back into the file, or draw the questions in a new database "
-                "(store under [study])"
+                f"warning: the metadata in {file} and in the study's database differ in "
+                f"{counted(len(other), 'value')}: {told}. The study keeps using the stored "
+                "values, for example as strata. Put the stored values back into the file, or draw the "
+                "questions in a new database (store under [study])"
             )
     return study
 

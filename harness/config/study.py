@@ -138,12 +138,12 @@ class OpenSection(Section):
     def _go_together(self) -> OpenSection:
         if self.rubric and self.units != "rubric":
             raise ValueError(
-                f'rubric: the units are {self.units!r}; leave rubric out, or set units = "rubric"'
+                f'rubric: the units are {self.units!r}; leave out `rubric`, or set units = "rubric"'
             )
         if bool(self.splitter) != (self.units == "claims"):
-            raise ValueError('splitter and units = "claims" need each other; set both or neither')
+            raise ValueError('set both `splitter` and units = "claims", or neither')
         if self.draw == "judge" and not self.judge:
-            raise ValueError('judge: draw = "judge" needs a model, or a file of probabilities')
+            raise ValueError('judge: draw = "judge" needs the name of a model or of a file of probabilities')
         return self
 
 
@@ -323,7 +323,7 @@ class ExpertsSection(Section):
             )
         template = Template(self.question_text)
         if not template.is_valid():
-            raise ValueError("question_text: a $ is not part of a field; write $$ for a dollar sign")
+            raise ValueError("question_text: a $ does not begin a field; write $$ for a dollar sign")
         fields = [] if self.is_panel else ["option"]
         if template.get_identifiers() != fields or not self.question_text.strip():
             wanted = (
@@ -344,7 +344,7 @@ class ExpertsSection(Section):
             return self
         if self.protocol == OPEN_PROTOCOL:
             if self.repeat:
-                raise ValueError("repeat: does not apply to open answers; leave it out, or use overlap")
+                raise ValueError("repeat: does not apply to open answers; leave it out, or use `overlap`")
             return self
         rule = self.statement
         if rule.is_panel or rule.asks_on or "accuracy" not in rule.answers:
@@ -555,7 +555,9 @@ class EstimateSection(Section):
     @model_validator(mode="after")
     def _one_kind_of_strata(self) -> EstimateSection:
         if self.strata and self.panel:
-            raise ValueError("strata are a column or a panel's certainty, not both")
+            raise ValueError(
+                "strata, panel: the strata come from a column or from a panel, not both; leave one out"
+            )
         return self
 
 
@@ -634,8 +636,8 @@ class Study(Section):
             raise ValueError("[prompt] answer: does not apply to open answers; leave it out")
         if self.prompt.answer == "probabilities" and self.prompt.pattern:
             raise ValueError(
-                '[prompt] pattern finds one option, so it does not apply to answer = "probabilities"; '
-                "leave one out"
+                "[prompt] `pattern` finds a single option, so it cannot be used with answer = "
+                '"probabilities"; leave out one of these settings'
             )
         for name, model in self.models.items():
             if self.is_open and model.answer:

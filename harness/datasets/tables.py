@@ -458,7 +458,7 @@ def predictions_from_arrays(
     elif table is not None:
         labels = [names[j] for j in table.argmax(axis=1)]
     else:
-        raise DataError("give predicted, probabilities or both")
+        raise DataError("give `predicted`, `probabilities` or both")
     found = []
     for row, (item, name) in enumerate(zip(items, labels, strict=True)):
         if name not in item.options:

@@ -304,7 +304,7 @@ def no_file(path: Path) -> DataError:
     similar name, if there is one.
     """
     if path.is_dir():
-        return DataError("is a folder; name a file in it", file=path)
+        return DataError("is a folder; name a file in this folder", file=path)
     beside = path.parent.iterdir() if path.parent.is_dir() else iter(())
     # Compare names without their endings, because equal endings do not make names similar.
     names = [f.name for f in islice(beside, _MOST_NAMES) if did_you_mean(path.stem, [f.stem])]

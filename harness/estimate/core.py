@@ -374,7 +374,7 @@ def check_clusters(cluster: IntArray) -> None:
         raise NotIdentified(
             f"{np.count_nonzero(size)} clusters, the largest with {size.max() / size.sum():.0%} of the "
             f"items, count as {effective:.1f} clusters of equal size, but an interval needs "
-            f"at least {FEWEST_EFFECTIVE:g}: label items of other clusters"
+            f"at least {FEWEST_EFFECTIVE:g}: label items of more clusters"
         )
 
 

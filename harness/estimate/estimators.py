@@ -170,7 +170,8 @@ def plugin_weight(K: float, S_o: int, n_o: int, S_c: int, n_c: int, *, published
     v_c = (A_comp + K - 2) * (1 - A_comp) / (n_c - less)
     if not (varies(S_o, n_o) or varies(S_c, n_c)):
         raise EstimateError(
-            f"w is 0/0: neither sample varies (S_o = {S_o} of {n_o}, S_c = {S_c} of {n_c}); use ml"
+            f"the weight w is 0/0, because neither sample varies (S_o = {S_o} of {n_o}, S_c = {S_c} of "
+            f"{n_c}); use 'ml'"
         )
     return v_c / (v_o + v_c)
 

@@ -162,7 +162,7 @@ def _part_draws(
     """
     if labels.pool is None:
         raise NotIdentified(
-            "the items were drawn with equal probabilities, but this estimate is for unequal ones"
+            "the items were drawn with equal probabilities, but this estimate is for unequal probabilities"
         )
     batch, scale, remaining = _scale(labels.pool)
     right, wrong = own & yes, ~readable | (own != yes)

@@ -616,7 +616,7 @@ def _weigh_strata(items: IntArray, predictions: PredictionColumns, strata: ItemV
     pool = np.bincount(strata.code[predictions.ran], minlength=len(names))
     asked = np.bincount(strata.code[items], minlength=len(names))
     for stratum in np.flatnonzero((pool > 0) & (asked == 0)):
-        raise EstimateError(f"strata: {names[stratum]!r} has predictions but no answer")
+        raise EstimateError(f"strata: the stratum {names[stratum]!r} has predictions but no answer")
     there = np.flatnonzero(asked)
     sizes = ({names[j]: int(number[j]) for j in there} for number in (asked, pool))
     if is_proportional(*sizes):

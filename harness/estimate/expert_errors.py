@@ -787,8 +787,8 @@ def rate_ranges(
             least, most = 0.0, 1.0
         if max(low, least) > min(high, most):
             raise NotIdentified(
-                "answers to gold items contradict the range of sensitivity or specificity in study.toml, or "
-                "are no better than guesses"
+                "the answers to gold items do not fit the range of sensitivity or of specificity: the range "
+                "in study.toml, or 0.5 to 1 without one"
             )
         found.append((max(low, least), min(high, most)))
     return found[0], found[1]

@@ -220,7 +220,10 @@ def accuracy_gains(
         c[readable], data.propensities[readable], p[readable], data.valid[readable]
     )
     if (readable & (constant >= 1)).any():
-        raise NotIdentified("some predictions could not be asked about, so these answers cannot score them")
+        raise NotIdentified(
+            "some predictions could not be drawn for a question, so these answers cannot tell whether they "
+            "are right"
+        )
     return _gather(evidence, answer, c, p, constant, bar, (0.0, 1.0), rates)
 
 

@@ -765,7 +765,7 @@ def _widen_until_some(point: Point, method: str, level: float) -> tuple[float, f
         if low < high:
             return low, high, step
     reason = "the standard error is 0" if point.se == 0 else "the labels contradict every accuracy"
-    raise EstimateError(f"{reason}: the {method} interval at {point.value:.0%} has no width; see the checks")
+    raise EstimateError(f"{reason}, so the {method} interval contains only {point.value:.0%}; see the checks")
 
 
 def _ends(point: Point, method: str, level: float) -> tuple[float, float]:
@@ -779,7 +779,7 @@ def _ends(point: Point, method: str, level: float) -> tuple[float, float]:
         if len(parts) != 1:
             kinds = ", ".join(f"K = {p.K:g} (n = {p.n})" for p in parts)
             raise EstimateError(
-                f"{method} is for one binomial sample, but there are {len(parts)}: {kinds}; use exact"
+                f"{method} is for one binomial sample, but there are {len(parts)}: {kinds}; use 'exact'"
             )
         (c,) = parts
         low, high = _BINOMIAL[method](c.S, c.n, level)
@@ -791,7 +791,7 @@ def _ends(point: Point, method: str, level: float) -> tuple[float, float]:
 def _half_width(point: Point, method: str, level: float) -> float:
     if method == "wald":
         if point.se is None:
-            raise EstimateError("wald needs a standard error, which a sample of n = 1 does not have")
+            raise EstimateError("'wald' needs a standard error, which a sample of n = 1 does not have")
         return z_value(level) * point.se
     total = math.fsum(point.weights)
     # divide by the total, because rounding may have made a single weight exceed 1

@@ -575,7 +575,7 @@ def mcnemar(
     check_level(level)
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
     if a.shape != b.shape:
-        raise EstimateError(f"first and second differ in length: {len(a)}, {len(b)}")
+        raise EstimateError(f"`first` and `second` differ in length: {len(a)}, {len(b)}")
     for name, values in (("first", a), ("second", b)):
         check_rows(name, values, (values >= UNKNOWN) & (values <= 1), "be 0, 1 or -1 (unknown)")
     known = (a != UNKNOWN) & (b != UNKNOWN)
@@ -678,9 +678,9 @@ def corrected_difference(
     else:
         raise NotIdentified(
             "this difference cannot be corrected for experts' errors; add gold questions about true and "
-            "about false options; without gold questions, the correction needs independent items with the "
-            "same number of options, readable predictions, and one question per item that is equally likely "
-            "to be about either prediction"
+            "about false options (without them, items must be independent and have the same number of "
+            "options, all predictions must be readable, and each item must have one question, drawn about "
+            "each model's prediction with equal probability)"
         )
     questions = len(data.item)
     return Comparison.of_interval(

@@ -877,7 +877,9 @@ def _plan(
 ) -> Iterator[PlannedRow]:
     n = len(pilot.option)
     if n < LEAST_ANSWERS:
-        raise EstimateError(f"not known before {LEAST_ANSWERS} items are answered; now {n} are answered")
+        raise EstimateError(
+            f"cannot be planned before {LEAST_ANSWERS} items are answered; {n} are answered so far"
+        )
     working = weigh_votes(pilot.votes, pilot.data)
     found = routed_accuracy(pilot.option, pilot.data, level=aim.level, working=working)
     mean, size = min(1 - 1 / (n + 2), max(1 / (n + 2), found.value)), len(study.models[name])

@@ -260,7 +260,9 @@ def _check_answers(data: RoutedSample) -> None:
     item, asked, answer = data.item, data.asked, data.answer
     n, width = data.propensities.shape
     if not item.shape == asked.shape == answer.shape:
-        raise EstimateError(f"item, asked, answer differ in length: {len(item)}, {len(asked)}, {len(answer)}")
+        raise EstimateError(
+            f"`item`, `asked` and `answer` differ in length: {len(item)}, {len(asked)}, {len(answer)}"
+        )
     for j in np.flatnonzero((item < 0) | (item >= n)):
         raise EstimateError(f"item[{j}] must lie in 0..{n - 1}, is {item[j]}")
     for j in np.flatnonzero((asked < 0) | (asked >= data.n_options[item])):
@@ -280,8 +282,9 @@ def _check_answers(data: RoutedSample) -> None:
     expected, got = data.propensities.sum(axis=1), np.bincount(item, minlength=n)
     for row in np.flatnonzero((np.abs(expected - got) > 1e-6) & (not data.sampled)):
         raise EstimateError(
-            f"propensities[{row}] sum to {expected[row]:.6g}, but the item has {got[row]} answer(s); "
-            "leave out items whose expert abstained, or give sampled=True if items were drawn"
+            f"propensities[{row}] must sum to the item's number of answers, {got[row]}, but sum to "
+            f"{expected[row]:.6g}; leave out items whose expert abstained, or give sampled=True if items "
+            "were drawn"
         )
 
 

@@ -268,7 +268,7 @@ class SecondQuestions(SideInformation):
         readable = option >= 0
         rows = np.flatnonzero(readable & (number == 1))
         if rows.size < np.count_nonzero(readable):
-            raise NotIdentified("experts were not asked about some items with a readable prediction")
+            raise NotIdentified("some items with a readable prediction have no question")
         first = data.take(rows)
         _, yes = first.by_item
         c = accuracy_target(option[rows], data.propensities.shape[1])

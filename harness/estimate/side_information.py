@@ -329,9 +329,9 @@ def allow_for_errors(
     option, sample = evidence.option(), evidence.sample
     if evidence.weight is not None or not allows_gold_score(option, sample):
         raise NotIdentified(
-            "experts' errors cannot be estimated from these answers: without gold items, all items must have "
-            "the same number of options, the same probability of being drawn, and one question each, always "
-            "about a uniformly drawn option or always about this model's prediction; add gold items"
+            "experts' errors cannot be estimated from these answers; add gold items (without them, all items "
+            "must have the same number of options, the same probability of being drawn, and one question; "
+            "the questions must all be about a uniformly drawn option, or all about this model's prediction)"
         )
     asked = second[evidence.items[sample.item]]
     estimate = bounded_accuracy(option, sample, asked, known, level=level, cluster=evidence.cluster)
@@ -767,8 +767,8 @@ def _take_resolved(
     unknown = int(np.count_nonzero(right < 0))
     if unknown:
         raise NotIdentified(
-            f"{unknown} of {len(right)} drawn items are not resolved, and which ones depends on experts' "
-            "answers; collect the missing answers, or leave the judge out"
+            f"{unknown} of {len(right)} drawn items are not resolved, and experts' answers decided which "
+            "items those are; collect the missing answers, or leave the judge out"
         )
     return settled_sample(option, right, labels.item_options[found.items]), option, found.items
 

@@ -375,7 +375,8 @@ def estimate_tallies(
     for name in tallies.pool or ():
         if all(t.stratum != name for t in used):
             raise EstimateError(
-                f"strata: {name!r} has predictions but no usable label, so its accuracy cannot be estimated"
+                f"strata: the stratum {name!r} has predictions but no usable label, so its accuracy cannot "
+                "be estimated"
             )
     # only the exact interval has a joint test of all strata; other intervals are combined by MOVER
     together = method == "exact" and len(used) > 1
@@ -1108,15 +1109,15 @@ def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
     propensity = labels.questions.propensity
     for row in np.flatnonzero((labels.questions.offered.number > 0) & (propensity < 1)):
         raise NotIdentified(
-            f"labels[{row}]: options were drawn with propensities that differ ({propensity[row]:.3g} for the "
-            "one asked about); use routed_pool, then routed_accuracy, to weight by them"
+            f"labels[{row}]: options were drawn with unequal propensities ({propensity[row]:.3g} for the "
+            "option asked about); use routed_pool, then routed_accuracy, which weight answers by them"
         )
     if not ((propensity == 1) & (predictions.option[labels.item] == labels.option)).all():
         return
     unreadable = np.flatnonzero(predictions.is_unreadable)
     if unreadable.size:
         raise NotIdentified(
-            f"predictions: {unreadable.size} are unreadable, such as that for item "
-            f"{predictions.index.ids[unreadable[0]]!r}; no question was about them, so the estimate would "
-            "omit them although they are wrong; use routed_pool, then routed_accuracy, to count them"
+            f"predictions: {unreadable.size} are unreadable, such as the one for item "
+            f"{predictions.index.ids[unreadable[0]]!r}; no question was about them, so this estimate would "
+            "omit them instead of counting them as wrong; use routed_pool, then routed_accuracy"
         )

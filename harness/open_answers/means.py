@@ -306,7 +306,7 @@ def clipped_score(units: ModelUnits, fill: str, field: str | None, names: list[A
     Units that are not judged count as bad if `fill` is LOW, otherwise as good.
     """
     if field is not None and not units.fields_known:
-        raise Withheld("the fields of some units are unknown, so the scores of items are unknown")
+        raise Withheld("the fields of some units are unknown, so scores per field are unknown")
     units = units.of_field(field)
     unseen = units.state > BAD
     open_items = len(np.unique(units.item[unseen]))

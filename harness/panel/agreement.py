@@ -71,8 +71,8 @@ def find_class_values(panel: Panel, level: str) -> FloatArray | None:
         raise EstimateError(f"labels must be numbers; could not convert string to float: {word!r}")
     seen = ", ".join(map(repr, panel.classes[:_FEW])) + " …" * (len(panel.classes) > _FEW)
     raise EstimateError(
-        f"labels must be numbers or have a given order; {word!r} is no number; name all labels from lowest "
-        f"to highest, as in --classes low,medium,high (classes=[...] in Python); labels are {seen}"
+        f"labels must be numbers or have a given order; {word!r} is not a number; name all labels from "
+        f"lowest to highest, as in --classes low,medium,high (classes=[...] in Python); labels are {seen}"
     )
 
 

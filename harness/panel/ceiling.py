@@ -169,7 +169,7 @@ def compute_bounds_by_size(
     values, counts = np.unique(m, return_counts=True)
     full = int(values[np.argmax(counts)])
     if full < 2:
-        raise EstimateError("most items have 1 annotator, so the bound cannot be computed")
+        raise EstimateError("most items have only 1 annotator, so no bound on accuracy can be computed")
     rows = m >= full
     grid, own = panel.grid()[rows], predicted[rows]
     ks = sorted({round(k) for k in np.linspace(1, full, min(points, full))})

@@ -41,7 +41,7 @@ def assign_bins(p_d: FloatArray, edges: tuple[float, ...]) -> IntArray:
         If the edges do not increase or lie outside (0, 1).
     """
     if list(edges) != sorted(set(edges)) or any(not 0 < e < 1 for e in edges):
-        raise EstimateError(f"edges must rise within (0, 1), are {list(edges)}")
+        raise EstimateError(f"edges must be increasing numbers in (0, 1), are {list(edges)}")
     place = np.searchsorted(np.asarray(edges) + 1e-9, p_d, side="left")
     found: IntArray = np.where(np.isnan(p_d), -1, place).astype(np.int64)
     return found
@@ -147,7 +147,7 @@ def leave_rater_out(
         by[np.flatnonzero(own), label[own]] -= 1
     kept: BoolArray = by.sum(axis=1) > 0
     if not kept.any():
-        raise EstimateError("no item has votes of annotators other than the one that is judged")
+        raise EstimateError("no judged annotator shares an item with another annotator who voted on it")
     winners = plurality(by[kept])
     return Judgements(
         item=item[kept],

@@ -117,7 +117,9 @@ def hlpi(machines: list[float], people: list[float]) -> float:
     0.867
     """
     if not machines or not people:
-        raise EstimateError(f"HLPI needs machines and people, there are {len(machines)} and {len(people)}")
+        raise EstimateError(
+            f"HLPI needs machines and people, there are {len(machines)} machines and {len(people)} people"
+        )
     if median(people) <= 0:
         raise NotIdentified(f"the people's median agreement must exceed 0, is {median(people):.4g}")
     return median(machines) / median(people)
@@ -242,7 +244,10 @@ def rank(
     """
     check_known("correction", correction, CORRECTIONS)
     if not people or not systems:
-        raise EstimateError(f"people and systems are needed, there are {len(people)} and {len(systems)}")
+        raise EstimateError(
+            f"at least one person and one system are needed, there are {len(people)} people and "
+            f"{len(systems)} systems"
+        )
     scores = {n: float(np.nanmean(x)) for n, x in people.items()}
     standings = []
     for name, x in systems.items():
@@ -336,7 +341,10 @@ def human_level_tagging(
     """
     check_known("order", order, ORDERS)
     if not people or not systems:
-        raise EstimateError(f"people and systems are needed, there are {len(people)} and {len(systems)}")
+        raise EstimateError(
+            f"at least one person and one system are needed, there are {len(people)} people and "
+            f"{len(systems)} systems"
+        )
     by_person = {n: _precisions(n, x, reference, order) for n, x in people.items()}
     by_system = {n: _precisions(n, x, reference, order) for n, x in systems.items()}
     measure = f"mean average precision, ties {order}"
@@ -457,12 +465,13 @@ def average_precision(relevant: ArrayLike, scores: ArrayLike) -> AveragePrecisio
     y, s = np.asarray(relevant, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     if y.shape != s.shape or y.ndim != 1 or len(y) == 0:
         raise EstimateError(
-            f"relevant and scores must have the same length, at least 1, have {y.shape}, {s.shape}"
+            f"`relevant` and `scores` must have the same length, at least 1; their shapes are {y.shape}, "
+            f"{s.shape}"
         )
     check_rows("relevant", y, (y == 0) | (y == 1), "be 0 or 1")
     check_rows("scores", s, np.isfinite(s), "be finite")
     if not y.any():
-        raise NotIdentified("nothing is relevant: average precision is 0/0")
+        raise NotIdentified("no document is relevant, so average precision is 0/0")
     return AveragePrecision(
         best=_ordered(y, s, y),
         worst=_ordered(y, s, -y),

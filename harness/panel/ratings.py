@@ -360,7 +360,7 @@ def fit_dawid_skene(item: IntArray, annotator: IntArray, label: IntArray, K: int
         import pandas as pd
         from crowdkit.aggregation import DawidSkene
     except ImportError:
-        raise ConfigError(f"the aggregate dawid-skene needs: {install_line('crowd')}") from None
+        raise ConfigError(f"the aggregate 'dawid-skene' needs: {install_line('crowd')}") from None
     model = DawidSkene(n_iter=_STEPS, tol=_TOLERANCE)
     shares = model.fit_predict_proba(pd.DataFrame({"task": item, "worker": annotator, "label": label}))
     if len(model.loss_history_) >= _STEPS:

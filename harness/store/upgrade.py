@@ -109,8 +109,8 @@ def upgrade_database(url: str, to: str) -> dict[str, int]:
     try:
         _refuse_new(url, file, shown)
         if _is_there(file, url, to):
-            told = "if an earlier upgrade made it, name it as store in study.toml"
-            raise StoreError(f"{to} already exists; {told}; otherwise choose another name")
+            told = "if an earlier upgrade made it, set `store` in study.toml to this database"
+            raise StoreError(f"{to} already exists; {told}; if not, choose another name")
         users = find_users(url) if file is None else name_openers(file)
         if users:
             raise StoreError(f"{shown}: {users}; first stop all commands and pages that use the study")

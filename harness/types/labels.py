@@ -108,7 +108,7 @@ class LabelDesign:
     def _check_weights(self) -> None:
         check_mapping("weights", self.weights, "item id to number of items")
         if self.weights and self.weights.keys() != self.strata.keys():
-            raise BadInput("weights and strata must be given for the same items, those drawn from the pool")
+            raise BadInput("weights and strata must be given for the same items: those drawn from the pool")
         wrong = next((name for name, w in self.weights.items() if not 1 - 1e-9 <= w < float("inf")), None)
         if wrong is not None:
             raise BadInput(

@@ -541,4 +541,6 @@ def refuse_other_options(lists: Iterable[object]) -> None:
     known = {each.options for each in lists if isinstance(each, SharedOptions) and each.options}
     if len(known) > 1:
         told = " and ".join(", ".join(options) for options in sorted(known))
-        raise EstimateError(f"predictions and labels need the same options in the same order, not {told}")
+        raise EstimateError(
+            f"predictions and labels need the same options in the same order, but have {told}"
+        )

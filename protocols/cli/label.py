@@ -158,7 +158,8 @@ def _are_exports(files: Sequence[str]) -> bool:
     exports = [name for name in files if name.lower().endswith(".json")]
     if exports and len(exports) < len(files):
         raise BadInput(
-            f"{exports[0]} is an export of Label Studio, other files are not: import exports separately"
+            f"{exports[0]} is an export of Label Studio, but not every other file is: import the exports "
+            "with a separate command"
         )
     return bool(exports)
 

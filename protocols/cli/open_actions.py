@@ -19,8 +19,8 @@ def route(args: argparse.Namespace, study: Study) -> None:
     """Draw units, and ask the questions that are due."""
     if args.more:
         raise BadInput(
-            "--more: a study of open answers has only one draw, because no interval allows for a second "
-            "draw, which would change the probabilities of answered questions; start a new study"
+            "--more: a study of open answers has only one draw, because a second one would change the "
+            "probabilities of questions that are already answered; start a new study"
         )
     if args.second:
         raise BadInput(
@@ -106,7 +106,7 @@ def find_action(name: str, study: Study, usual: Action) -> Action:
         If the study does not support the sub-verb.
     """
     if not study.is_open:
-        raise BadInput(f"label {name} is for studies of open answers; the items of this study have options")
+        raise BadInput(f"`label {name}` is for studies of open answers; the items of this study have options")
     if name in _REFUSED:
-        raise BadInput(f"label {name} does not apply to a study of open answers; {_REFUSED[name]}")
+        raise BadInput(f"`label {name}` does not apply to a study of open answers; {_REFUSED[name]}")
     return _OWN.get(name, usual)

@@ -94,9 +94,9 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
         roster, drawn = read_present(study, store), store.open_answers.read_draw()
         if drawn and questions is not None:
             raise BadInput(
-                "questions were drawn before, and the probabilities of a draw cannot change; to ask "
-                "the questions that follow from the answers, leave out --questions; for another draw, start "
-                "a new study"
+                "--questions: this study's draw was already made, and its probabilities cannot change; to "
+                "ask the questions that follow from the answers, leave out --questions; for another draw, "
+                "start a new study"
             )
         frame = read_frame(store)
         if not frame.answers:

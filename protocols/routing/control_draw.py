@@ -308,6 +308,6 @@ def _refuse_none(wanted: Counter[str], every: Sequence[ControlQuestion]) -> None
         )
     if wanted[ControlKind.GOLD.value] and not drawn[ControlKind.GOLD.value]:
         raise BadInput(
-            "gold: nobody can be asked about a gold item: its options' experts are at capacity or "
-            "were already asked about it"
+            "gold: no expert is available for a gold question: every expert for its option is at capacity, "
+            "or was already asked about its item"
         )

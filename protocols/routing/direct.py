@@ -51,7 +51,7 @@ class Direct:
     def __post_init__(self) -> None:
         ids = tuple(item.id for item in self.items)
         if ids != self.panel.items:
-            raise BadInput("items must be those of the panel, in the same order")
+            raise BadInput("`items` must be the panel's items, in the same order")
         if self.panel.cluster is not None:
             raise BadInput("the direct comparison needs independent items, but these are in clusters")
         for item in self.items:

@@ -103,15 +103,21 @@ def check_way_of_drawing(study: Study, *, is_drawn: bool) -> None:
         what = f"the protocol {experts.protocol!r}"
         if experts.options_per_item > 1:
             what += f" with options_per_item = {experts.options_per_item}"
-        raise BadInput(f'{way} gives items weights, which estimates of {what} cannot use; use "agreement"')
+        raise BadInput(
+            f'{way} gives items weights, which estimates of {what} cannot use; use draw = "agreement"'
+        )
     if not study.judges:
         raise BadInput(f'{way} uses judges, but the study names none: set judge = "name" under [models]')
     if study.items.cluster is not None:
         raise BadInput(
-            f'{way} gives each item a weight of its own, but these items are in clusters; use "agreement"'
+            f"{way} gives each item a weight of its own, but these items are in clusters; use draw = "
+            '"agreement"'
         )
     if experts.has_controls or experts.knows_errors:
-        raise BadInput(f'{way} assumes experts who do not err; with control questions, use "agreement"')
+        raise BadInput(
+            f"{way} assumes experts who do not err, so it allows neither control questions nor ranges of "
+            'sensitivity and specificity; use draw = "agreement"'
+        )
 
 
 def _refuse_other_pool(store: Store, ids: Sequence[str], first: ItemDraw, wanted: int | None) -> None:

@@ -151,7 +151,10 @@ class Disagreement(Targeted):
     def __post_init__(self) -> None:
         Targeted.__post_init__(self)
         if len(self.predictions) != 2:
-            raise BadInput(f"disagreement compares 2 models, but predictions has {len(self.predictions)}")
+            raise BadInput(
+                "the protocol 'disagreement' compares 2 models, but `predictions` has "
+                f"{len(self.predictions)}"
+            )
 
     def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Return equal probabilities for the predicted options; an item's row is 0 if the models agree."""

@@ -87,7 +87,7 @@ def test_files_with_other_words_are_refused_and_the_freeze_tells_the_change(
             "must have the field $option and no other, is 'Ist das die Antwort?'",
         ),
         (False, "Ist $text $option?", "must have the field $option and no other"),
-        (False, "Kostet $option 5 $?", "a $ is not part of a field; write $$ for a dollar sign"),
+        (False, "Kostet $option 5 $?", "a $ does not begin a field; write $$ for a dollar sign"),
         (True, "Ist es $option?", "must have no field"),
         (True, " ", "must have no field"),
     ],

@@ -117,7 +117,7 @@ def test_changed_metadata_is_named_and_the_stored_value_stays(
             capsys.readouterr()
             assert main([*verb]) == 0
             said = capsys.readouterr().err
-            told = "differ from the stored metadata in 1 value: i5 (ward: 'b', stored 'a'). The study keeps"
+            told = "database differ in 1 value: i5 (ward: 'b', stored 'a'). The study keeps using"
             assert (told in said) is is_named, said
 
 

@@ -152,7 +152,7 @@ def test_another_protocol_may_be_planned_unless_the_pilot_cannot_tell(
 def test_few_answers_tell_nothing(study: Callable[..., None], oversight: Oversight) -> None:
     study(pilot=49)
     for row in oversight("plan")["rows"]:
-        assert row["sentence"] == "not known before 50 items are answered; now 49 are answered"
+        assert row["sentence"] == "cannot be planned before 50 items are answered; 49 are answered so far"
         assert row["questions"] is None
 
 

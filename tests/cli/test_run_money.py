@@ -188,7 +188,7 @@ def test_report_has_the_cost_per_right_answer(lay_out: Callable[..., None], over
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ('endpoint = "nowhere"', "is neither a URL, nor 'local', nor a name under [endpoints]"),
+        ('endpoint = "nowhere"', "must be a URL, 'local' or a name under [endpoints]"),
         ('endpoint = "https://example.invalid/v1"', "OPENAI_API_KEY is not set"),
         ('python = "nothing:here"', "'nothing:here' cannot be loaded"),
         ('python = "nothing"', "models.m.python"),

@@ -113,7 +113,7 @@ def test_after_a_winner_was_named_early_nothing_is_proposed(
         with Store(read_study(Path(study)).store_url) as store:
             store.searches.add_event(begun["id"], "winner", {"candidate": best, "finalists": [best]})
         assert main(["search", "resume", "--set", "search.tokens=1000000", "--study", study]) == 0
-    assert "the search ended at a cap, and its winner cannot change any more" in capsys.readouterr().err
+    assert "the search ended at a cap, and its winner can no longer change" in capsys.readouterr().err
     found = oversight("search", "show", "--study", study)["search"]
     assert (found["proposals"], found["winner"]["id"]) == (begun["proposals"], best)
 

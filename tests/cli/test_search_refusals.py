@@ -43,12 +43,12 @@ def test_a_wrong_setting_is_named_and_nothing_is_asked(
 @pytest.mark.parametrize(
     ("setting", "error"),
     [
-        ("rungs = []", "search: rungs must be increasing"),
-        ("rungs = [0]", "search: rungs must be increasing"),
-        ("rungs = [14, 6]", "search: rungs must be increasing"),
+        ("rungs = []", "search: `rungs` must be increasing"),
+        ("rungs = [0]", "search: `rungs` must be increasing"),
+        ("rungs = [14, 6]", "search: `rungs` must be increasing"),
         ("keep = [nan]", "search: `keep` must be a list of shares"),
         ("keep = []", "search: `keep` must have a share for every rung"),
-        ("split = {feedback = nan}", "search: split must be shares"),
+        ("split = {feedback = nan}", "search: `split` must be shares"),
         ('start = "best"', "search: start: there is no workflow 'best'"),
         ('library = ["best"]', "search: library: there is no workflow 'best'"),
         ('tier = "vm"', "there is no sandbox tier 'vm'"),

@@ -167,7 +167,7 @@ def test_classifiers_give_labels_or_probabilities(items: list[Item]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "give predicted, probabilities or both"),
+        ({}, "give `predicted`, `probabilities` or both"),
         ({"predicted": [0]}, "1 predictions for 6 items"),
         ({"predicted": ["pink"] * 6}, "row 0: 'pink' is not an option of 'i0'"),
         ({"probabilities": np.ones((6, 2))}, r"must have shape \(6, 3\), has \(6, 2\)"),

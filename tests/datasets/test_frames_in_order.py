@@ -24,7 +24,7 @@ def test_options_in_another_order_are_refused() -> None:
     labels = labels_from_frame(ANSWERS, COLOURS)
     assert ov.accuracy(predictions_from_frame(PREDICTED, COLOURS), labels).value > 0
     for other in (COLOURS[::-1], [*COLOURS, "black"]):
-        with pytest.raises(EstimateError, match="the same options in the same order, not"):
+        with pytest.raises(EstimateError, match="the same options in the same order, but have"):
             ov.accuracy(predictions_from_frame(PREDICTED, other), labels)
     unordered: Any = set(COLOURS)
     with pytest.raises(DataError, match="the order of options matters"):

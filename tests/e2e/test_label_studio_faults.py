@@ -195,7 +195,7 @@ def test_concurrent_pushes_do_not_send_twice(bench: Bench, proxy: FaultyProxy) -
         env={**os.environ, "LABEL_STUDIO_URL": proxy.url},
     )
     assert waits.wait(60)
-    assert "is under way" in bench.call("label", "push", code=1)["error"]
+    assert "is running: wait" in bench.call("label", "push", code=1)["error"]
     go.set()
     assert first.wait(60) == 0
     assert set(questions_there(bench).values()) == {1}

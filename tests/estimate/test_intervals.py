@@ -120,7 +120,7 @@ def test_ml_is_the_mixture_its_weights_say() -> None:
 
 def test_wald_needs_two_labels_with_the_published_error() -> None:
     found = estimate_counts(4, 1, 1, 5, 9, published=True)
-    assert "wald needs a standard error" in found.undefined["ord"]
+    assert "'wald' needs a standard error" in found.undefined["ord"]
 
 
 def test_sum_of_one_part_is_its_interval() -> None:

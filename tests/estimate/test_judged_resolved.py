@@ -74,5 +74,5 @@ def test_weights_below_one_are_refused(weight: float) -> None:
     strata = labels.design.strata
     with pytest.raises(ov.BadInput, match="must have a weight of at least 1"):
         labels.drawn_from(strata, pool_size=N, weights=dict.fromkeys(strata, weight))
-    with pytest.raises(ov.BadInput, match="must be given for the same items, those drawn"):
+    with pytest.raises(ov.BadInput, match="must be given for the same items: those drawn"):
         labels.drawn_from(strata, pool_size=N, weights={"i0": 2.0})

@@ -86,7 +86,9 @@ def test_plain_list_of_weighted_labels_is_refused() -> None:
     labels = decode(SimulatedExperts(truth).answer(questions))
     answered = predictions(models["m0"])
     for call in (accuracy, accuracies):
-        with pytest.raises(NotIdentified, match="use routed_pool, then routed_accuracy, to weight by them"):
+        with pytest.raises(
+            NotIdentified, match="use routed_pool, then routed_accuracy, which weight answers"
+        ):
             call(answered, list(labels))
     data, predicted, rows = routed_pool(labels, [answered], {q.item_id for q in questions})
     assert [models["m0"][item] for item in rows] == predicted[:, 0].tolist()

@@ -215,7 +215,7 @@ def test_a_question_that_settles_every_item_is_a_binomial() -> None:
 def test_an_item_that_was_never_asked_is_refused() -> None:
     one, K, asked = np.array([[1.0, 0, 0]]), np.array([3]), np.array([0])
     with pytest.raises(
-        NotIdentified, match=r"in 1 of 1 items, .*propensity 0; in the first such item: options 1, 2"
+        NotIdentified, match=r"in 1 of 1 items, .*propensity 0 \(in the first of these items: options 1, 2"
     ):
         tilt_items(difference_target([0], [1], 3), one, K, asked, np.array([0.0]))
     with pytest.raises(

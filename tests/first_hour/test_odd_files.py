@@ -81,7 +81,7 @@ def test_similar_file_name_is_suggested(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["label", "route"]) == 0
     assert main(["label", "export"]) == 0
     assert main(["label", "import", "questions"]) == 2
-    assert "is a folder; name a file in it" in capsys.readouterr().err
+    assert "is a folder; name a file in this folder" in capsys.readouterr().err
     assert main(["label", "import", "My note.csv"]) == 2
     assert "did you mean 'My notes.csv'?" in capsys.readouterr().err
 

@@ -28,7 +28,7 @@ def test_the_built_in_template_is_complete() -> None:
     [
         ("$text $nope", r"unknown field \$nope"),
         ("no field", r"\$text is missing"),
-        ("$text 5$", "is not part of a field"),
+        ("$text 5$", "does not begin a field"),
     ],
 )
 def test_templates_that_cannot_work_are_refused(template: str, message: str) -> None:

@@ -193,7 +193,7 @@ def test_settings_without_effect_are_refused(
     prompt = '[prompt]\nanswer = "probabilities"\n'
     begin("http://localhost:9", "", f"{prompt}pattern = '(?P<answer>x)'\n")
     assert main(["run"]) == 2
-    assert "[prompt] pattern finds one option" in capsys.readouterr().err
+    assert "[prompt] `pattern` finds a single option" in capsys.readouterr().err
     Path("study.toml").write_text(
         f'[study]\nname = "t"\n[items]\nfile = "items.csv"\nanswers = "open"\n{prompt}'
     )

@@ -193,13 +193,13 @@ def test_second_draw_and_wrong_verbs_are_refused(
         ("label", "route", "--questions", "90"): "cannot change",
         ("label", "route", "--more", "9"): "--more: a study of open answers has only one draw",
         ("label", "route", "--second"): "--second: second questions are about other options",
-        ("label", "watch"): "label watch does not apply",
+        ("label", "watch"): "`label watch` does not apply",
         ("label", "units", "--replace", "units.csv"): "were drawn",
         ("compare",): "oversight compare does not apply",
         ("plan",): "oversight plan does not apply",
         ("estimate", "--gold", "{}"): "--gold does not apply",
         ("estimate", "--set", "estimate.strata=x"): "strata does not apply",
-        ("items", "remove", "open-01", "--reason", "x"): "items remove does not apply",
+        ("items", "remove", "open-01", "--reason", "x"): "`items remove` does not apply",
         ("run", "--workflow", "cot"): "--workflow does not apply",
     }
     for words, told in refused.items():

@@ -216,9 +216,9 @@ def test_run_asks_only_models_that_answer(oversight: Oversight) -> None:
     [
         ('classes = ["a", "b"]', "classes: open answers are texts and have no options"),
         ('[experts]\nprotocol = "partitioned"', "require each other"),
-        ('[open]\nunits = "claims"', "need each other"),
-        ('[open]\ndraw = "judge"', "needs a model, or a file of probabilities"),
-        ('[open]\nunits = "answer"\nrubric = "r.csv"', "leave rubric out, or set units"),
+        ('[open]\nunits = "claims"', "set both `splitter` and units"),
+        ('[open]\ndraw = "judge"', "needs the name of a model or of a file of probabilities"),
+        ('[open]\nunits = "answer"\nrubric = "r.csv"', "leave out `rubric`, or set units"),
     ],
 )
 def test_wrong_settings_are_refused(capsys: pytest.CaptureFixture[str], more: str, told: str) -> None:

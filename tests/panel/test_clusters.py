@@ -166,7 +166,7 @@ def test_intervals_of_clusters_are_withheld_below_four_effective_ones() -> None:
     why = (
         "3 clusters, the largest with 37% of the items, count as 3.0 clusters of equal size, but an interval "
     )
-    why += "needs at least 4: label items of other clusters"
+    why += "needs at least 4: label items of more clusters"
     alpha = measure_agreement(few).alpha
     assert alpha is not None
     assert (alpha.low, alpha.high, alpha.why, alpha.holds) == (None, None, why, False)

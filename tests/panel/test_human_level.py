@@ -55,7 +55,7 @@ def test_hlpi_is_a_ratio_of_medians() -> None:
     assert hlpi([0.9, 0.8, 0.5], [0.4, 1.0, 0.7]) == pytest.approx(0.8 / 0.7)
     with pytest.raises(NotIdentified, match="must exceed 0"):
         hlpi([0.9], [-0.1])
-    with pytest.raises(EstimateError, match="there are 0 and 1"):
+    with pytest.raises(EstimateError, match="there are 0 machines and 1 people"):
         hlpi([], [0.5])
     with pytest.raises(EstimateError, match="at least 0, are -1 and 0"):
         hlpri(-1, 0)
@@ -99,7 +99,7 @@ def test_chance_is_near_the_share_of_relevant_ones() -> None:
         ([1, 2], [0, 1], r"relevant\[1\] must be 0 or 1, is 2"),
         ([1, 0], [0, np.inf], r"scores\[1\] must be finite"),
         ([1, 0], [0], "the same length"),
-        ([0, 0], [0, 1], "nothing is relevant"),
+        ([0, 0], [0, 1], "no document is relevant"),
     ],
 )
 def test_bad_rankings_are_refused(relevant: list[int], scores: list[float], message: str) -> None:
@@ -185,7 +185,7 @@ def test_bad_methodology_is_refused() -> None:
         human_level_tagging(people, truth["truth"], systems, order="first")
     with pytest.raises(EstimateError, match="correction must be one of holm, none"):
         human_level_tagging(people, truth["truth"], systems, correction="fdr")
-    with pytest.raises(EstimateError, match="people and systems are needed, there are 0 and 1"):
+    with pytest.raises(EstimateError, match="are needed, there are 0 people and 1 systems"):
         human_level_tagging({}, truth["truth"], systems)
     with pytest.raises(EstimateError, match=r"'p0' must have the reference's shape \(400, 3\)"):
         human_level_tagging(people, truth["truth"][:, :3], systems)

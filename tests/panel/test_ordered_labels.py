@@ -89,7 +89,7 @@ def test_python_refuses_words_and_takes_an_order() -> None:
         ov.BadInput, match="measurement 'ordinal': labels must be numbers or have a given order"
     ):
         ov.agree(ratings, measurement="ordinal")
-    with pytest.raises(ov.EstimateError, match="'fair' is no number"):
+    with pytest.raises(ov.EstimateError, match="'fair' is not a number"):
         measure_agreement(make_panel(ratings), "ordinal")
     ordered = ov.agree(ratings, measurement="ordinal", classes=GRADES)
     assert ov.agree(make_panel(ratings), measurement="ordinal", classes=GRADES) == ordered

@@ -22,7 +22,7 @@ def test_bins_close_on_the_right_and_thirds_stay_together() -> None:
     assert assign_bins(compute_certainty(votes), EDGES).tolist() == [0, 1, 2, -1, 0, 1]
     assert bin_names(EDGES) == ("p ≤ 0.7", "0.7 < p ≤ 0.9", "p > 0.9")
     assert bin_names(()) == ("all",)
-    with pytest.raises(EstimateError, match="edges must rise"):
+    with pytest.raises(EstimateError, match="edges must be increasing"):
         assign_bins(compute_certainty(votes), (0.9, 0.7))
 
 
@@ -175,7 +175,7 @@ def test_unreadable_predictions_are_wrong() -> None:
     [
         ({"positive": "z"}, "positive must be one of a, b, is 'z'"),
         ({"humans": ["zoe"]}, "no ratings by annotator 'zoe'"),
-        ({"humans": ["a0"], "voters": ["a0"]}, "no item has votes of annotators other than"),
+        ({"humans": ["a0"], "voters": ["a0"]}, "no judged annotator shares an item"),
         ({"level": 0.0}, "level must lie in"),
     ],
 )

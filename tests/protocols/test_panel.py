@@ -257,7 +257,7 @@ def test_agreement_everywhere_needs_no_question() -> None:
 
 def test_a_direct_comparison_that_does_not_fit_is_refused() -> None:
     direct, _, _, model = direct_setting(2, 5)
-    with pytest.raises(BadInput, match="items must be those of the panel, in the same order"):
+    with pytest.raises(BadInput, match="must be the panel's items, in the same order"):
         Direct(direct.roster, direct.items[::-1], direct.panel, model)
     odd = [Item(i.id, i.text, ("red", "green", "grey"), (0, 1, 2)) for i in direct.items]
     with pytest.raises(BadInput, match="has no option 'blue', which is a class of the panel"):

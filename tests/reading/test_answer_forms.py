@@ -183,7 +183,9 @@ def test_options_of_rereading_are_refused_elsewhere(
 ) -> None:
     with fake_openai(lambda p, n: Reply("red")) as server:
         lay_out(server)
-    assert "applies only to reread" in oversight("predictions", "export", "x.csv", "--write", code=2)["error"]
+    assert (
+        "applies only to `reread`" in oversight("predictions", "export", "x.csv", "--write", code=2)["error"]
+    )
     assert "leave out the file" in oversight("predictions", "reread", "x.csv", code=2)["error"]
 
 

@@ -149,7 +149,7 @@ def _install_seccomp() -> None:
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
     if libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.create_string_buffer(header), 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "seccomp: the filter was refused")
+        raise OSError(ctypes.get_errno(), "seccomp: the kernel refused the filter")
 
 
 def filter_program() -> bytes:

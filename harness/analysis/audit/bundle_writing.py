@@ -153,7 +153,7 @@ def _refuse_other_file(path: Path, name: str, begins: str) -> None:
     head = read_body(parts[0]) if parts else None
     if not head or head.get("format") != FORMAT or head.get("study") != name:
         raise ConfigError(
-            f"{path}: exists, and is not an audit of the study {name!r}; give another file name"
+            f"{path}: already exists and is not an audit of the study {name!r}; give another file name"
         )
     if head.get("begins") not in ("", begins):
         raise ConfigError(

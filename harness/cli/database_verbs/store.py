@@ -82,7 +82,7 @@ def _without_version(name: str) -> str:
     return re.sub(r"[-_][0-9]{4}$", "", name)
 
 
-_TO = "copy and move need TO, the new database; adopt takes no TO"
+_TO = "`copy` and `move` need TO, the new database; `adopt` takes no TO"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,16 +91,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "action", choices=["copy", "move", "adopt", "verify", "upgrade"], help="action to perform"
     )
     to = (
-        "copy, move: target file, or postgresql://USER@HOST/NAME without a password; upgrade: new file, or "
-        "name of a new schema on the server (default: the old name plus the new version); verify: file "
-        "written by `label audit` (default: the study's database)"
+        "for `copy` and `move`: target file, or postgresql://USER@HOST/NAME without a password; for "
+        "`upgrade`: new file, or name of a new schema on the server (default: the old name plus the new "
+        "version); for `verify`: file written by `label audit` (default: the study's database)"
     )
     parser.add_argument("to", nargs="?", metavar="TO", help=to)
     add_study(parser)
     parser.add_argument(
         "--head",
         metavar="HASH",
-        help="verify: hash of the audit trail's head, as an earlier command printed it",
+        help="for `verify`: hash of the audit trail's head, as an earlier command printed it",
     )
 
 
@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "verify":
         return verify(args)
     if args.head is not None:
-        raise BadInput("--head applies only to verify; leave it out")
+        raise BadInput("--head applies only to `verify`; leave it out")
     {"upgrade": upgrade, "adopt": _adopt}.get(args.action, _copy)(args)
     return 0
 
@@ -179,7 +179,8 @@ def _move(args: argparse.Namespace, study: Study) -> None:
             text = change_setting(read_text(path), "study", "store", to)
         except BadInput as error:
             raise BadInput(
-                f"instead of store move, run store copy, edit {path.name}, then run store adopt: {error}"
+                f"instead of `store move`, run `store copy`, edit {path.name}, then run `store adopt`: "
+                f"{error}"
             ) from None
         copied = move_rows(study.store_url, url)
         write_whole(text, path, mode=stat.S_IMODE(path.stat().st_mode))

@@ -138,7 +138,7 @@ def _recode(folder: str, items: str | None, encoding: str) -> str:
         raise BadInput("--encoding is only for CSV and JSON Lines files of items; name one with --items")
     copy = path.with_stem(f"{path.stem}-utf-8")
     if copy.exists():
-        raise BadInput(f"--encoding: {copy} exists already; remove it, or use it with --items")
+        raise BadInput(f"--encoding: {copy} exists already; remove this file, or name it with --items")
     try:
         text = path.read_bytes().decode(encoding)
     except LookupError:

@@ -33,16 +33,21 @@ from oversight.harness.output import counted
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight items``."""
     parser.add_argument("action", choices=["check", "export", "remove", "correct"], help="action to perform")
-    named = "export: JSON Lines file to write; remove, correct: id of the item"
+    named = "for `export`: JSON Lines file to write; for `remove` and `correct`: id of the item"
     parser.add_argument("file", nargs="?", metavar="FILE|ID", help=named)
-    key = "export: file to write the correct answers of a public benchmark to"
+    key = "for `export`: file to write the correct answers of a public benchmark to"
     parser.add_argument("key", nargs="?", metavar="KEY", help=key)
     add_study(parser)
-    parser.add_argument("--reason", help="remove, correct: reason to record in the audit trail (required)")
-    erased = "remove: also erase the item's text and answers from the audit trail and from stored prompts"
+    parser.add_argument(
+        "--reason", help="for `remove` and `correct`: reason to record in the audit trail (required)"
+    )
+    erased = (
+        "for `remove`: also erase the item's text and answers from the audit trail and from stored prompts"
+    )
     parser.add_argument("--erase", action="store_true", help=erased)
     answers = (
-        "correct: keep the answers and predictions about the item, or withdraw them and ask again (required)"
+        "for `correct`: keep the answers and predictions about the item, or withdraw them and ask again "
+        "(required)"
     )
     parser.add_argument("--answers", choices=["keep", "withdraw"], help=answers)
 
@@ -52,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
     _check_options(args)
     study = study_of(args)
     if args.action in ("remove", "correct") and study.is_open:
-        raise BadInput(f"items {args.action} does not apply to a study of open answers; start a new study")
+        raise BadInput(f"`items {args.action}` does not apply to a study of open answers; start a new study")
     {"check": _check, "export": _export, "remove": _remove, "correct": _correct}[args.action](args, study)
 
 
@@ -63,13 +68,15 @@ def _check_options(args: argparse.Namespace) -> None:
             f"{args.action}: name the item and say why: oversight items {args.action} ID --reason WHY"
         )
     if is_change and args.key:
-        raise BadInput(f"{args.action}: a second file is allowed only with export")
+        raise BadInput(f"{args.action}: a second file is allowed only with `export`")
     if args.reason and not is_change:
-        raise BadInput("--reason applies only to remove and correct; leave it out")
+        raise BadInput("--reason applies only to `remove` and `correct`; leave it out")
     if args.erase and args.action != "remove":
-        raise BadInput("--erase applies only to remove; leave it out")
+        raise BadInput("--erase applies only to `remove`; leave it out")
     if (args.answers is not None) != (args.action == "correct"):
-        raise BadInput("correct needs --answers keep or --answers withdraw; other actions take no --answers")
+        raise BadInput(
+            "`correct` needs --answers keep or --answers withdraw; other actions take no --answers"
+        )
 
 
 def _remove(args: argparse.Namespace, study: Study) -> None:

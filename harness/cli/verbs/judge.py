@@ -44,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "file",
         nargs="?",
-        help="import: CSV, JSON Lines or Parquet file with the column 'item' and the probabilities of all "
-        "options",
+        help="for `import`: CSV, JSON Lines or Parquet file with the column 'item' and the probabilities of "
+        "all options",
     )
     add_study(parser)
     add(
@@ -73,8 +73,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="largest calibration gap at which a judge passes (default: %(default)s)",
     )
     add("--level", type=float, help="confidence level (default: the level set in the study)")
-    add("--url", help="ask: URL of the endpoint, or its name under [endpoints] in study.toml")
-    add("--type", choices=KINDS, help="ask: type of the questions (default: choice)")
+    add("--url", help="for `ask`: URL of the endpoint, or its name under [endpoints] in study.toml")
+    add("--type", choices=KINDS, help="for `ask`: type of the questions (default: choice)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -84,7 +84,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.file or args.url or args.type:
         raise BadInput(
-            "report takes no file, --url or --type: a file is for import, --url and --type are for ask"
+            "`report` takes no file, --url or --type: a file is for `import`, and --url and --type are for "
+            "`ask`"
         )
     if not 0 < args.margin < 1:
         raise BadInput(

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> None:
         if args.file is None:
             raise ConfigError(f"{action}: give a file")
         if args.write:
-            raise ConfigError(f"--write applies only to reread, not to {action}; leave it out")
+            raise ConfigError(f"--write applies only to `reread`, not to {action}; leave it out")
     if args.items is not None and action != "items":
         raise ConfigError(f"{action} takes one file; leave out {args.items!r}")
     if action in ("import", "scores") and not args.model:
@@ -81,7 +81,7 @@ def _reread(args: argparse.Namespace) -> None:
     from oversight.harness.analysis import reread_study
 
     if args.file is not None or args.format is not None:
-        raise ConfigError("reread reads stored replies; leave out the file and --format")
+        raise ConfigError("`reread` reads stored replies; leave out the file and --format")
     study = study_of(args)
     found = reread_study(study, args.model, study.prompt.pattern, write=args.write)
     lines = [line for run in found for line in _describe_rereading(run)]

@@ -58,8 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--retry-errors",
         action="store_true",
-        help="also repeat calls that failed for another reason than a refusal by the endpoint (refused "
-        "calls, for example with HTTP 404, are repeated without this option too)",
+        help="also repeat other failed calls (calls that the endpoint refused, for example with HTTP 404, "
+        "are repeated without this option)",
     )
     add(
         "--dry-run",

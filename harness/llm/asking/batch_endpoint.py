@@ -243,7 +243,9 @@ class BatchEndpoint:
                     return batch.id
                 doubtful += same is None
         if doubtful:
-            raise UncertainBatch(f"{doubtful} of the endpoint's batches could be this one")
+            raise UncertainBatch(
+                f"the input of {doubtful} of the endpoint's batches cannot be compared with this one's"
+            )
         return None
 
     async def _list_all(self) -> AsyncIterator[RemoteBatch]:

@@ -100,17 +100,23 @@ def read_prices(path: str | Path, *, required: bool = True) -> PriceTable:
         raise DataError(f"must be a date such as 2026-11-21, not {checked!r}", file=path, field="checked")
     models = table.pop("models", {})
     if table:
-        raise DataError("unknown key; known are checked and models", file=path, field=next(iter(table)))
+        raise DataError(
+            "unknown key; the known keys are 'checked' and 'models'", file=path, field=next(iter(table))
+        )
     return PriceTable({name: _price(entry, path, name) for name, entry in models.items()}, checked)
 
 
 def _price(entry: Any, path: Path, name: str) -> Price:
     where = f"models.{name}"
     if not isinstance(entry, dict):
-        raise DataError("must be a table with the keys input and output", file=path, field=where)
+        raise DataError("must be a table with the keys 'input' and 'output'", file=path, field=where)
     for key, value in entry.items():
         if key not in ("input", "output", "batch"):
-            raise DataError("unknown key; known are input, output, batch", file=path, field=f"{where}.{key}")
+            raise DataError(
+                "unknown key; the known keys are 'input', 'output' and 'batch'",
+                file=path,
+                field=f"{where}.{key}",
+            )
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
             raise DataError(f"must be a number ≥ 0, not {value!r}", file=path, field=f"{where}.{key}")
     for key in ("input", "output"):

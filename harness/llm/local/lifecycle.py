@@ -94,7 +94,8 @@ def _installer() -> list[str]:
 def _check(gguf: Path) -> None:
     if not gguf.is_file():
         raise ModelError(
-            f"the weights package does not contain {_GGUF.name}: report this, with the package's version"
+            f"the weights package does not contain {_GGUF.name}: report this error, with the package's "
+            "version"
         )
     with gguf.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()

@@ -216,7 +216,7 @@ def base_url(settings: ModelSection) -> str:
         return server.url
     if not settings.endpoint.startswith(("http://", "https://")):
         raise ConfigError(
-            f"the endpoint {settings.endpoint!r} of {settings.model!r} is neither a URL, nor 'local', "
-            "nor a name under [endpoints]"
+            f"the endpoint {settings.endpoint!r} of {settings.model!r} must be a URL, 'local' or a name "
+            "under [endpoints]"
         )
     return settings.endpoint

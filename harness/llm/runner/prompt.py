@@ -52,11 +52,11 @@ def check_template(template: str) -> str:
     parsed = Template(template)
     fields = set(parsed.get_identifiers()) if parsed.is_valid() else None
     if fields is None:
-        raise ConfigError("prompt template: a $ is not part of a field; write $$ for a dollar sign")
+        raise ConfigError("prompt template: a $ does not begin a field; write $$ for a dollar sign")
     unknown = sorted(fields - set(FIELDS))
     if unknown:
         known = ", ".join(f"${name}" for name in FIELDS)
-        raise ConfigError(f"prompt template: unknown field ${unknown[0]}; known are {known}")
+        raise ConfigError(f"prompt template: unknown field ${unknown[0]}; the known fields are {known}")
     if "text" not in fields:
         raise ConfigError("prompt template: $text is missing, so every prompt would be the same")
     return template

@@ -202,7 +202,9 @@ class ControlRepository(Repository):
         """
         with self._database.transaction(exclusive=True) as connection:
             if self._is_settled(connection):
-                raise StoreError("the key of question ids must be set before the first questions are drawn")
+                raise StoreError(
+                    "the key that makes question ids must be set before the first questions are drawn"
+                )
             connection.execute(sa.insert(_KEY).values(id=0, secret=key))
 
     def _is_settled(self, connection: sa.Connection | None = None) -> bool:

@@ -69,16 +69,16 @@ def parse_answer(body: bytes) -> GivenAnswer:
         raise WrongAnswer("the body is not JSON") from None
     if not isinstance(told, dict) or not {"key", "id", "value"} <= told.keys() <= _FIELDS:
         raise WrongAnswer(
-            "an answer must have the fields key, id and value; the fields was, comment, seconds and mark "
-            "are optional"
+            "an answer must have the fields 'key', 'id' and 'value'; the fields 'was', 'comment', 'seconds' "
+            "and 'mark' are optional"
         )
     was, seconds, comment = told.get("was"), told.get("seconds"), told.get("comment", "")
     mark = told.get("mark")
     if not (isinstance(comment, str) and len(comment) <= LONGEST_COMMENT):
-        raise WrongAnswer(f"comment must be a text of at most {LONGEST_COMMENT} characters")
+        raise WrongAnswer(f"'comment' must be a text of at most {LONGEST_COMMENT} characters")
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if seconds is not None and not (is_number and 0 <= seconds <= _LONGEST_LOOK):
-        raise WrongAnswer("seconds must be a number in [0, 86400]")
+        raise WrongAnswer("'seconds' must be a number in [0, 86400]")
     return GivenAnswer(
         key=_text(told, "key", _KEY),
         asked_id=_text(told, "id"),

@@ -471,7 +471,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             lock = FileLock(Path(self.study.folder, ".label-studio.lock"), timeout=0).acquire()
         except Timeout:
             raise LabelStudioError(
-                "another oversight label push, pull or watch of this study is under way: wait for it"
+                "another `push`, `pull` or `watch` of this study is running: wait until it has ended"
             ) from None
         with lock:
             yield

@@ -65,7 +65,9 @@ def make_words(yes: Iterable[str] = (), no: Iterable[str] = (), unsure: Iterable
         check_names(verdict.value, words)
         for word in map(_fold, words):
             if not word:
-                raise BadInput(f"the word for {verdict} is empty; an empty cell is a question left open")
+                raise BadInput(
+                    f"the word for {verdict} is empty; an empty cell already means an unanswered question"
+                )
             meant = given.setdefault(word, names.get(word, verdict.value))
             if meant != verdict:
                 raise BadInput(f"the word {word!r} cannot mean both {meant} and {verdict}")

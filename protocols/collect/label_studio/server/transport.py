@@ -327,7 +327,8 @@ class Transport:
             )
         if status == 403:
             return ConfigError(
-                f"{self.url}: the account is not allowed to do this ({said}): use the owner's token"
+                f"{self.url}: the account is not allowed to do this ({said}): use the token of an owner "
+                "or administrator"
             )
         if status >= 500 or status in (0, 200, 201, 429):
             return _AwayError(f"{self.url} failed with status {status}: {said}")
