@@ -389,7 +389,7 @@ class ClassEvidence:
         cluster = number_clusters(places, self.labels.index, self.labels.cluster)
         size = self.size
         if cluster is not None:
-            size = effective_size(inside, cluster, self.level)
+            size = effective_size(inside, cluster, self.level, weight)
         value = float(np.average(inside, weights=weight))
         return Part.within(value, *share_interval(value * size, size, self.level))
 
@@ -427,7 +427,10 @@ class ClassEvidence:
             If the answers do not determine the share; the message gives the reason.
         """
         places = np.flatnonzero(items)
-        cluster = enough_clusters(places, self.labels.index, self.labels.cluster) if places.size else None
+        weight = find_weights(places, self.labels)
+        cluster = None
+        if places.size:
+            cluster = enough_clusters(places, self.labels.index, self.labels.cluster, weight)
         if not self.labels.is_resolved:
             try:
                 return self.estimate(items, option)
@@ -443,7 +446,6 @@ class ClassEvidence:
                 f"it is unknown whether {unknown} of {places.size} items are of this class, because their "
                 "predicted options were refuted or experts did not answer"
             )
-        weight = find_weights(places, self.labels)
         return resolved_accuracy(correct, level=self.level, cluster=cluster, weight=weight)
 
     def expect_yes(self, option: int, share: float) -> float:

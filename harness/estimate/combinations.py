@@ -5,8 +5,8 @@ A study is described by conditions: its design, and its `FEATURES`. A use is the
 
 >>> find_reason("metrics", {"uniform"})
 ''
->>> find_reason("estimate", {"uniform", "weights", "clusters"})
-'items were drawn with unequal probabilities and are in clusters, and no method here allows for both'
+>>> find_reason("gate", {"uniform", "weights", "clusters"})
+'items were drawn with unequal probabilities and are in clusters, and no test here that may be ...'
 """
 
 from __future__ import annotations
@@ -119,10 +119,10 @@ RULES = (
     Rule(uses=_set("gate"), all_of=_set("weights", "gold"), reason=_UNEQUAL),
     Rule(uses=_set("estimate", "metrics"), all_of=_set("weights", "second questions"), reason=_UNEQUAL),
     Rule(
-        uses=_set("estimate", "compare", "gate", "metrics"),
+        uses=_set("gate"),
         all_of=_set("weights", "clusters"),
-        reason="items were drawn with unequal probabilities and are in clusters, and no method here "
-        "allows for both",
+        reason="items were drawn with unequal probabilities and are in clusters, and no test here that may "
+        "be repeated at any time allows for both",
     ),
     Rule(
         uses=_set("estimate"),
@@ -230,8 +230,8 @@ def find_reason(use: str, conditions: Collection[str]) -> str:
     --------
     >>> find_reason("metrics", {"uniform"})
     ''
-    >>> find_reason("estimate", {"uniform", "weights", "clusters"})
-    'items were drawn with unequal probabilities and are in clusters, and no method here allows for both'
+    >>> find_reason("gate", {"uniform", "weights", "clusters"})
+    'items were drawn with unequal probabilities and are in clusters, and no test here that may be ...'
     """
     rule = find_rule(use, conditions)
     return "" if rule is None else rule.reason
@@ -258,7 +258,7 @@ def refuse(use: str, conditions: Collection[str], **features: bool) -> None:
 
     Examples
     --------
-    >>> refuse("estimate", {"uniform", "weights", "clusters"})
+    >>> refuse("gate", {"uniform", "weights", "clusters"})
     Traceback (most recent call last):
         ...
     oversight.harness.errors.NotIdentified: items were drawn with unequal probabilities and are in ...

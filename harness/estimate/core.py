@@ -323,7 +323,7 @@ def count_effective(weight: FloatArray) -> float:
     return float(weight.sum() ** 2 / (weight**2).sum())
 
 
-def effective_clusters(cluster: IntArray) -> float:
+def effective_clusters(cluster: IntArray, weight: FloatArray | None = None) -> float:
     """Return the effective number of clusters (Σm)²/Σm², where m are the clusters' sizes.
 
     It is the number of clusters if all have the same size, and nearly 1 if one cluster has nearly all items.
@@ -333,6 +333,8 @@ def effective_clusters(cluster: IntArray) -> float:
     ----------
     cluster
         Shape (N,), N ≥ 1: cluster number of every item, 0 or more; numbers may be skipped.
+    weight
+        Shape (N,): weight of every item; a cluster's size is then the sum of its weights. Default 1.
 
     Examples
     --------
@@ -341,17 +343,17 @@ def effective_clusters(cluster: IntArray) -> float:
     >>> round(effective_clusters(np.array([0] * 10 + [1, 2])), 2)
     1.41
     """
-    return count_effective(np.bincount(cluster).astype(np.float64))
+    return count_effective(np.bincount(cluster, weight).astype(np.float64))
 
 
-def check_clusters(cluster: IntArray) -> None:
+def check_clusters(cluster: IntArray, weight: FloatArray | None = None) -> None:
     """Refuse fewer than `FEWEST_EFFECTIVE` effective clusters.
 
     If every item has its own cluster, any number of items is allowed.
 
     Parameters
     ----------
-    cluster
+    cluster, weight
         As in `effective_clusters`.
 
     Raises
@@ -368,12 +370,13 @@ def check_clusters(cluster: IntArray) -> None:
         ...
     oversight.harness.errors.NotIdentified: 2 clusters, the largest with 75% of the items, ...
     """
-    size = np.bincount(cluster)
-    effective = effective_clusters(cluster)
-    if size.max() > 1 and effective < FEWEST_EFFECTIVE - 1e-9:
+    size = np.bincount(cluster, weight)
+    effective = effective_clusters(cluster, weight)
+    if np.bincount(cluster).max() > 1 and effective < FEWEST_EFFECTIVE - 1e-9:
+        what = "items" if weight is None else "items' weight"
         raise NotIdentified(
             f"{np.count_nonzero(size)} clusters, the largest with {size.max() / size.sum():.0%} of the "
-            f"items, count as {effective:.1f} clusters of equal size, but an interval needs "
+            f"{what}, count as {effective:.1f} clusters of equal size, but an interval needs "
             f"at least {FEWEST_EFFECTIVE:g}: label items of more clusters"
         )
 

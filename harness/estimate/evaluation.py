@@ -309,7 +309,7 @@ def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> Non
     True
     """
     if labels.is_unequal:
-        refuse("estimate", labels.conditions)
+        refuse("gate", labels.conditions)
     if labels.is_uniform:
         return
     if not (

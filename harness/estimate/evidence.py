@@ -477,14 +477,16 @@ class Evidence:
             there = np.logical_and.reduce([model.is_there for model in models])
             unequal = find_unequal(labels, there)
             sample = sample if unequal is None else unequal.tilt(sample)
-        number = number_clusters if few_clusters else enough_clusters
+        weight, cluster = find_weights(items, labels), number_clusters(items, labels.index, labels.cluster)
+        if not few_clusters:
+            cluster = enough_clusters(items, labels.index, labels.cluster, weight)
         return cls(
             sample=sample,
             predicted=predicted,
             index=labels.index,
             items=items,
-            cluster=number(items, labels.index, labels.cluster),
-            weight=find_weights(items, labels),
+            cluster=cluster,
+            weight=weight,
             strata=find_drawn_strata(items, labels),
         )
 
@@ -558,7 +560,8 @@ def resolved_estimate(
     With `bounds` the interval covers all possible answers to unanswered questions.
     """
     found = resolved_correctness(labels, [predictions])
-    cluster = enough_clusters(found.items, labels.index, labels.cluster)
+    weight = find_weights(found.items, labels)
+    cluster = enough_clusters(found.items, labels.index, labels.cluster, weight)
     # Accuracy on unanswered questions may differ from that on answered ones, which are not a random subset.
     own = None if bounds or found.waiting else found.own[:, 0]
     estimate = resolved_accuracy(
@@ -567,7 +570,7 @@ def resolved_estimate(
         level=level,
         cluster=cluster,
         strata=find_drawn_strata(found.items, labels),
-        weight=find_weights(found.items, labels),
+        weight=weight,
     )
     if not found.waiting:
         return estimate
@@ -653,7 +656,9 @@ def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
     return number.astype(np.int64)
 
 
-def enough_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:
+def enough_clusters(
+    items: IntArray, index: ItemIndex, cluster: ItemValues | None, weight: FloatArray | None = None
+) -> IntArray | None:
     """Return cluster numbers if an interval is possible; None if no items share a cluster.
 
     Raises
@@ -676,7 +681,7 @@ def enough_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
     number = number_clusters(items, index, cluster)
     if number is None or number.max() + 1 == len(items):
         return None
-    check_clusters(number)
+    check_clusters(number, weight)
     return number
 
 

@@ -173,7 +173,7 @@ def corrected_mean(
         quantile is Student's.
     weight
         Shape (N,), above 0: number of pool items that each item represents. If given, means are weighted and
-        the number of units is the effective one. Cannot be combined with `cluster`.
+        the number of units is the effective one.
 
     Raises
     ------
@@ -214,7 +214,7 @@ def corrected_mean(
 def count_units(size: int, cluster: IntArray | None, weight: FloatArray | None) -> float:
     """Return the effective number of independent units among `size` items, given clusters or weights."""
     if cluster is not None:
-        return effective_clusters(cluster)
+        return effective_clusters(cluster, weight)
     return float(size) if weight is None else count_effective(weight)
 
 

@@ -93,6 +93,7 @@ from oversight.harness.estimate.core import (
     check_known,
     check_level,
     clopper_pearson,
+    count_effective,
     effective_clusters,
     find_edge,
     jeffreys,
@@ -222,27 +223,33 @@ def skewed_step(model: float, theta: float, square: float, gap: float) -> float:
     return min(abs(gap) / 2, _STEP * model * abs(third) / spread**2)
 
 
-def effective_size(values: FloatArray, cluster: IntArray, level: float) -> float:
+def effective_size(
+    values: FloatArray, cluster: IntArray, level: float, weight: FloatArray | None = None
+) -> float:
     """Return the number of independent items whose mean is as precise as the mean of these clustered items.
 
     It is N divided by the design effect 1 + ρ N P, with ρ and P as in the module docstring, and by (t/z)²,
     because ρ is estimated from few clusters. t has `effective_clusters` − 1 degrees of freedom. The result is
     at most N, and at least `effective_clusters`, because a cluster carries at least the information of one
-    item. Source: Korn & Graubard 1998, Surv. Methodol. 24.
+    item. With weights, N is the effective number of items (`count_effective`). Source: Korn & Graubard 1998, Surv. Methodol. 24.
 
     Parameters
     ----------
     values, cluster
         Shape (N,): values in [−1, 1], and cluster number of each item. At least two clusters are required.
+    level
+        Confidence level.
+    weight
+        Shape (N,), positive: weight of each item; None if all weights are equal.
     """
-    n, size = len(values), np.bincount(cluster).astype(np.float64)
-    size = size[size > 0]
-    rest = values - values.mean()
-    own, mean = float((rest**2).sum()) / n**2, abs(float(values.mean()))
-    pairs, sums = size * (size - 1) / n**2, np.bincount(np.unique(cluster, return_inverse=True)[1], rest) / n
-    far = max(mean, 1 - mean) ** 2
-    rho = cluster_correlation(sums, size / n, pairs, own, own * n, items=n, far=far)
-    effective = effective_clusters(cluster)
+    w = np.full(len(values), 1 / len(values)) if weight is None else weight / weight.sum()
+    centre, number = float(w @ values), np.unique(cluster, return_inverse=True)[1]
+    rest = values - centre
+    share, alone, sums = (np.bincount(number, x) for x in (w, w**2, w * rest))
+    own, pairs, n = float(((w * rest) ** 2).sum()), share**2 - alone, count_effective(w)
+    far = max(abs(centre), 1 - abs(centre)) ** 2
+    rho = cluster_correlation(sums, share, pairs, own, own * n, items=len(values), far=far)
+    effective = effective_clusters(cluster, weight)
     few = float(stdtrit(max(1.0, effective - 1), 0.5 + level / 2)) / z_value(level)
     return max(n / (1 + rho * n * float(pairs.sum())) / few**2, min(n, effective))
 

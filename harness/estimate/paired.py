@@ -55,7 +55,6 @@ from scipy.special import stdtr
 
 from oversight.harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError, NotIdentified
-from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import (
     check_items,
     check_level,
@@ -292,8 +291,7 @@ def difference_interval(
     cluster
         Shape (N,): cluster number of the item; None if items are independent.
     weight
-        Shape (N,), positive: number of pool items that each item represents; None if all are equal. Not
-        together with `cluster`.
+        Shape (N,), positive: number of pool items that each item represents; None if all are equal.
 
     Raises
     ------
@@ -307,7 +305,7 @@ def difference_interval(
     size = count_effective(stands)
     total = float(stands.sum())
     if not differ.any():
-        units = max(1, int(size)) if cluster is None else effective_clusters(cluster)
+        units = max(1, int(size)) if cluster is None else effective_clusters(cluster, weight)
         return never_differ(units, level)
     target = difference_target(first, second, data.propensities.shape[1])
     answers = np.bincount(data.item, minlength=len(first))[differ]
@@ -338,7 +336,7 @@ def difference_interval(
         p_value = _score_p_value(rows, df)
         inner, low, high = mean.value, mean.low, mean.high
     if cluster is not None:
-        size = effective_size(differ.astype(np.float64), cluster, level)
+        size = effective_size(differ.astype(np.float64), cluster, level, weight)
     value, low, high = scale_by_share(float(own.sum()) / total, size, inner, low, high, level)
     notes = () if m else (Note(NoteKind.NOTHING_KNOWN_WHERE_THEY_DIFFER),)
     return value, Interval(low=low, high=high, level=level, method="paired", notes=notes), p_value
@@ -485,8 +483,6 @@ def paired_difference(
     for predicted in (a, b):
         check_predicted(predicted, data)
     check_items(len(a))
-    if weight is not None and cluster is not None:
-        refuse("compare", {"weights", "clusters"})
     found = difference_interval(a, b, data, level, cluster, weight)
     return Comparison.of_interval(names, found, items=len(a), questions=len(data.item), assumptions=ROUTED)
 

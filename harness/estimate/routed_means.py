@@ -39,7 +39,6 @@ from scipy.special import stdtrit
 
 from oversight.harness.arrays import UNKNOWN, AnyIntArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError, NotIdentified
-from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import (
     blaker,
     check_items,
@@ -271,7 +270,7 @@ def routed_accuracy(
     strata
         Strata of all N items, if they were drawn from a pool in proportion within strata.
     weight
-        Shape (N,), positive: number of pool items that each item represents; not together with `cluster`.
+        Shape (N,), positive: number of pool items that each item represents, for unequal probabilities.
 
     Raises
     ------
@@ -386,7 +385,9 @@ def tilted_accuracy(
     value, low, high, se = inner.value, inner.low, inner.high, inner.se
     if not readable.all():
         se = float(np.sqrt((share * se) ** 2 + value**2 * share * (1 - share) / units))
-        size = units if cluster is None else effective_size(readable.astype(np.float64), cluster, level)
+        size = units
+        if cluster is not None:
+            size = effective_size(readable.astype(np.float64), cluster, level, weight)
         value, low, high = scale_by_share(share, size, value, low, high, level)
     return Estimate.from_interval(
         value=value,
@@ -476,7 +477,7 @@ def resolved_accuracy(
         is unknown.
     weight
         Shape (N,), positive: number of pool items that each item represents, for unequal probabilities. `own`
-        is then ignored. Not together with `cluster`.
+        is then ignored.
 
     Raises
     ------
@@ -495,10 +496,8 @@ def resolved_accuracy(
     fills = weight is None and unknown > 0 and own is not None
     effect = 1.0 if strata is None or unknown else design_effect(z.astype(np.float64), strata)
     if weight is not None:
-        if cluster is not None:
-            refuse("estimate", {"weights", "clusters"})
         value = min(1.0, float(weight @ (z == 1) / weight[z != UNKNOWN].sum()))
-        low, high = _tilt(z, level, weight=weight)
+        low, high = _tilt(z, level, cluster=cluster, weight=weight)
         method = "tilted-score"
         effect = n / count_effective(weight[z != UNKNOWN])
     elif fills:

@@ -743,7 +743,7 @@ class Judges(SideInformation):
             weight = evidence.weight if labels.pool is None else None
         if labels.pool is not None:
             data, option, items = spread_over_pool(data, items, every, labels, self._n_options)
-        cluster = enough_clusters(items, labels.index, labels.cluster)
+        cluster = enough_clusters(items, labels.index, labels.cluster, weight)
         make = self.make_working(items)
         estimate = estimate_working(option, data, make, level=level, cluster=cluster, weight=weight)
         worth = None

@@ -1,4 +1,4 @@
-"""Unequal chances with gold and with results by class, and second questions with results by class, hold."""
+"""Unequal chances with gold, results by class or clusters, and second questions with results by class, hold."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ import numpy as np
 import pytest
 
 from oversight.harness.arrays import FloatArray, IntArray
-from oversight.harness.columns import ItemPool, LabelColumns, OfferedOptions, PredictionColumns, mark
+from oversight.harness.columns import (
+    ItemPool,
+    ItemValues,
+    LabelColumns,
+    OfferedOptions,
+    PredictionColumns,
+    mark,
+)
 from oversight.harness.estimate import (
     CostTable,
     ErrorRanges,
     GoldCounts,
     RoutedSample,
+    accuracy,
     chances_by_deviation,
     classification_report,
+    compare,
     draw_with_chances,
 )
 from oversight.harness.estimate.expert_errors import corrected_accuracy
@@ -139,6 +148,50 @@ def test_results_by_class_hold_with_unequal_chances() -> None:
     shares = {name: float(np.mean(hits)) for name, hits in covered.items() if len(hits) > STUDIES / 2}
     assert len(shares) >= 10
     assert min(shares.values()) >= LEAST, shares
+
+
+def draw_clustered_pool(
+    rng: np.random.Generator, size: int, clusters: int
+) -> tuple[IntArray, list[IntArray], IntArray]:
+    """Truth of a pool, what two models predict, and clusters within which they tend to be right together."""
+    truth, cluster = rng.choice(K, size=size, p=(0.4, 0.3, 0.2, 0.1)), rng.integers(clusters, size=size)
+    options = []
+    for accuracy in (0.9, 0.7):
+        share = rng.beta(3 * accuracy, 3 * (1 - accuracy), clusters)[cluster]
+        wrong = (truth + rng.integers(1, K, size=size)) % K
+        options.append(np.where(rng.random(size) < share, truth, wrong))
+    return truth, options, cluster
+
+
+def test_unequal_chances_hold_in_clusters() -> None:
+    covered = dict[str, list[bool]]()
+    for seed in range(2 * STUDIES):
+        rng = np.random.default_rng([seed, 4])
+        truth, options, cluster = draw_clustered_pool(rng, 3000, 60)
+        places, weight = draw_items(np.clip(rng.beta(3, 1, truth.size), 0.02, 0.98), 300, rng)
+        first, labels = ask_first(truth[places], options[0][places], rng)
+        named = {item: f"c{cluster[place]}" for item, place in zip(labels.index.ids, places, strict=True)}
+        pool = ItemPool(stratum=np.zeros(places.size, np.int64), size=truth.size, weight=weight)
+        labels = replace(labels, pool=pool, cluster=ItemValues.of(named, labels.index))
+        second = replace(first, option=options[1][places])
+        both = {"first": first, "second": second}
+        gold = GoldCounts(80, 80, 80, 80)
+        known = ErrorRanges(gold_true=(80, 0), gold_false=(0, 80))
+        found = {
+            "first": accuracy(first, labels),
+            "difference": compare(both, labels).pairs[0],
+            "gold": accuracy(first, labels, gold=gold),
+            "gold difference": compare(both, labels, errors=known).pairs[0],
+            **classification_report(first, labels, CLASSES, metrics=METRICS),
+        }
+        A, B = (float((option == truth).mean()) for option in options)
+        wanted = {"first": A, "gold": A, "difference": A - B, "gold difference": A - B}
+        wanted |= true_results(truth, options[0])
+        for name, one in found.items():
+            covered.setdefault(name, []).append(one.low <= wanted[name] <= one.high)
+    shares = {name: float(np.mean(hits)) for name, hits in covered.items() if len(hits) > STUDIES}
+    assert len(shares) >= 14
+    assert min(shares.values()) >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / (2 * STUDIES)), shares
 
 
 @pytest.mark.parametrize("share", [0.6, 1.0])
