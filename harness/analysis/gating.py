@@ -154,7 +154,7 @@ class GateReport(Displayable):
 
     @property
     def verdict(self) -> str:
-        """Overall verdict: fail if any bar fails; undecided if none fails but one is undecided; or pass."""
+        """Overall verdict: fail if any bar fails, pass if all bars pass, undecided in all other cases."""
         found = {check.verdict.verdict for check in self.checks}
         return next(word for word in (FAIL, UNDECIDED, PASS) if word in found)
 
@@ -236,8 +236,8 @@ def name_gated(models: Sequence[str], baseline: str | None, names: Sequence[str]
     Raises
     ------
     BadInput
-        If `names` contains the baseline. Also if `names` is None, and there are several models besides the
-        baseline, or none.
+        If `names` contains the baseline, or if `names` is None and the number of models besides the baseline
+        is not 1.
 
     Examples
     --------
@@ -279,7 +279,8 @@ def _hold(
 ) -> GateCheck:
     """Check one bar for one model, or for a model and its baseline.
 
-    If the estimates are in doubt, the verdict is undecided, and gives the reasons; `whys` are such reasons.
+    If there are reasons for doubt, the verdict is undecided and states them. The caller passes those that it
+    knows as `whys`.
     """
     names, columns = list(models), list(models.values())
     try:
@@ -311,7 +312,7 @@ def _hold(
 def _find_doubts(
     name: str, predictions: PredictionColumns, labels: LabelColumns, *, allows_errors: bool
 ) -> list[str]:
-    """Return the reasons why neither a pass nor a fail of this model could be trusted.
+    """Return the reasons why a verdict on this model, pass or fail, could not be trusted.
 
     Unanswered questions are not a reason, because the tests assume the worst possible answers.
     """

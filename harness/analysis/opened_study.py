@@ -172,9 +172,9 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
     Raises
     ------
     BadInput
-        If study.toml and `look` differ in the planned number of analyses. Also if the share of answered
-        questions is far from the planned share, J/L for analysis J of L; or if the recorded analyses do not
-        allow this one, for example because a later one was recorded.
+        If study.toml and `look` differ in the planned number of analyses; if the share of answered questions
+        is far from the planned share, J/L for analysis J of L; or if an earlier record forbids `look`, for
+        example because a later analysis was recorded.
     """
     name = f"--look {look.look}/{look.looks}"
     if study.estimate.looks not in (None, look.looks):
@@ -496,7 +496,7 @@ class OpenStudy:
 
     @cached_property
     def correction(self) -> Correction | None:
-        """Correction for experts' errors; None if the design allows none or nothing is known of errors."""
+        """Correction for experts' errors; None if the design allows none, or if the errors are unknown."""
         answers, labels, known = self.controls, self.labels, self.rates
         has_errors = answers is not None or self.study.experts.knows_errors
         if labels.is_resolved or not labels.tells_accuracy or not has_errors:

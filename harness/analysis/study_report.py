@@ -180,7 +180,7 @@ class ModelReport:
         return main_estimate(self.estimates)
 
     def doubted(self, why: str) -> ModelReport:
-        """Return the report, adding `why` as the reason for doubt to every estimate without one."""
+        """Return the report with `why` as the reason for doubt of each estimate that has none yet."""
         classes = self.classes
         if classes is not None:
             classes = ClassEstimates(_doubt(classes, why), classes.undefined)
@@ -279,8 +279,8 @@ def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str
 def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> tuple[Check, ...]:
     """Run the checks on the labels that the estimates use.
 
-    If experts have not begun, no estimate is possible. A check that fails for lack of answers then counts as
-    not made, because it says nothing about its assumption.
+    If there are too few answers for an estimate, a failed check counts as not made, because it says nothing
+    about its assumption.
     """
     try:
         return run_checks(predictions, collected_part(labels, predictions.is_there)[0], strata=strata)

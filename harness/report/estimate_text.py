@@ -191,7 +191,7 @@ def certificate_to_json(found: Superhuman, growth: Sequence[GrowthPoint]) -> dic
 
 
 def parity_to_json(found: Parity, level: HumanLevel | None) -> dict[str, Any]:
-    """Return as JSON the results of human and model, in total and per bin, and the indices in `level`.
+    """Return as JSON the results of human and model, in total and per bin, and the human-level indices.
 
     Every interval has ``holds``, and a reason ``why`` if it may not be valid. ``undefined`` contains a reason
     for each value that is None. Without `level`, ``human_level`` is None.

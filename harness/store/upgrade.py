@@ -81,7 +81,7 @@ _MERGED = (
 def upgrade_database(url: str, to: str) -> dict[str, int]:
     """Upgrade a study that an older version wrote, by copying its rows into a new database.
 
-    The new database then replaces the old one.
+    The old database stays unchanged. To use the new database, set ``store`` in study.toml.
 
     If the process is killed, only a file with the ending ``.unfinished`` is left; the next upgrade replaces
     it.

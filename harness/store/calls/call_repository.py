@@ -184,7 +184,7 @@ class CallRepository(Repository):
 
     @repeated(twice=True)
     def add_probe(self, endpoint: str, model: str, feature: str, *, offered: bool, detail: str) -> None:
-        """Store whether a model offers a feature; a stored finding that the model offers it is kept."""
+        """Store whether a model offers a feature, unless it is already stored that the model offers it."""
         finding = {"endpoint": endpoint, "model": model, "feature": feature}
         result = {"offered": offered, "detail": detail}
         with self._database.transaction() as connection:

@@ -78,9 +78,9 @@ def read_wait() -> float:
 def wait_for_lock(
     shown: str, attempt: Callable[[], T], is_locked: Callable[[Exception], bool], who: Any
 ) -> T:
-    """Repeat an attempt until no lock prevents it; each attempt itself waits about `ATTEMPT` seconds.
+    """Call `attempt` until no lock prevents its work; each call itself waits about `ATTEMPT` seconds.
 
-    If an attempt fails faster, the database refused to wait, so the attempt's error is raised.
+    If a call fails faster, the database refused to wait, so the error of `attempt` is raised.
 
     Parameters
     ----------
