@@ -1,6 +1,6 @@
 """Decide whether the models of a study reach required bars, for `oversight gate`.
 
-A pass needs more than a passed test: the run must be finished, at most a few calls can have failed, and the
+A passed test is not enough for a pass: the run must also be finished with at most a few failed calls, and the
 answers must not contradict the test's assumptions. If one of these conditions does not hold, the verdict is
 undecided.
 """
@@ -279,8 +279,8 @@ def _hold(
 ) -> GateCheck:
     """Check one bar for one model, or for a model and its baseline.
 
-    If there are reasons for doubt, the verdict is undecided and states them. The caller passes those that it
-    knows as `whys`.
+    If there are reasons to doubt the estimates, the verdict is undecided and states the reasons. `whys` are
+    reasons that the caller has found.
     """
     names, columns = list(models), list(models.values())
     try:

@@ -335,7 +335,7 @@ class ChosenRuns:
 
 
 def find_newest_runs(store: Store, names: Sequence[str] | None, judges: Collection[str] = ()) -> ChosenRuns:
-    """Find the newest run of the named models, or, without names, of every model that has answers.
+    """Find the newest run of each named model or, without names, of each model with answers.
 
     Parameters
     ----------
@@ -450,7 +450,7 @@ class OpenStudy:
 
     @cached_property
     def second_labels(self) -> LabelColumns | None:
-        """Labels of second questions, asked about items whose first answer was no; None without them."""
+        """Labels of second questions, asked about items whose first answer was no; None if none was drawn."""
         second = self.store.columns.read_labels(self.index, second=True)
         return second if second.drawn is not None else None
 
@@ -549,7 +549,7 @@ class OpenStudy:
 
     @cached_property
     def _winners(self) -> dict[str, str]:
-        """Source code of a search's winning workflow → id of the search; start workflows are left out."""
+        """Source code of each search's winner → id of the search, unless the winner is the start workflow."""
         searches, found = self.store.searches, dict[str, str]()
         for search in searches.read_progress():
             # the start workflow comes first; the study would also use it without a search

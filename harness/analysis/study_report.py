@@ -279,8 +279,8 @@ def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str
 def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> tuple[Check, ...]:
     """Run the checks on the labels that the estimates use.
 
-    If there are too few answers for an estimate, a failed check counts as not made, because it says nothing
-    about its assumption.
+    As long as an expert has answered no question, no estimate is possible. A failed check then counts as not
+    made, because it can have failed for lack of answers.
     """
     try:
         return run_checks(predictions, collected_part(labels, predictions.is_there)[0], strata=strata)
@@ -654,12 +654,12 @@ def _read_versions() -> dict[str, str]:
 
 
 def _check_watchable(models: Sequence[PredictionColumns], labels: LabelColumns) -> None:
-    """Refuse an anytime-valid interval if the way questions were drawn does not allow it for any model.
+    """Refuse an anytime-valid interval if the draw of the questions rules it out for all models.
 
     Raises
     ------
     BadInput
-        If the interval is not possible for any model; the message says why.
+        If no model can have the interval; the message says why.
     """
     reasons = []
     for predictions in models:

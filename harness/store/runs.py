@@ -183,7 +183,7 @@ class RunRepository(Repository):
         return {status: found.get(status.value, 0) for status in PredictionStatus}
 
     def count_guessed(self, run_id: str) -> int:
-        """Return the number of a run's answers with estimated tokens."""
+        """Return the number of a run's answers whose numbers of tokens are estimates."""
         return self.count_predictions(run_id, _PREDICTION.c.guessed > 0)
 
     def read_runs(self) -> list[dict[str, Any]]:
@@ -291,7 +291,7 @@ class RunRepository(Repository):
         }
 
     def sum_usage(self, run_id: str, answers: Sequence[Usage] | None = None) -> list[Usage]:
-        """Return a run's paid usage: one sum per source of answers, then the charges without an answer.
+        """Return a run's paid usage: one sum per source of answers, then charges for calls without an answer.
 
         A workflow run has one sum over its paid calls instead, because its answers can use cached replies,
         which are not paid for again. `answers` is the result of `sum_answers`, if known.
@@ -311,7 +311,7 @@ class RunRepository(Repository):
         ]
 
     def sum_charges(self, run_id: str) -> list[Usage]:
-        """Return the usage that a run is charged for although it led to no stored answer; empty if none."""
+        """Return the usage charged to a run although it led to no stored answer; empty if there is none."""
         return self._sum_booked(run_id, "charged")
 
     def _sum_booked(self, run_id: str, kind: str) -> list[Usage]:

@@ -286,7 +286,7 @@ class SearchRepository(Repository):
 
 
 def _append(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> None:
-    """Store a row with the next position in its search, unless its key exists."""
+    """Store a row with the next position in its search, unless the table has a row with its key."""
     same = [column == row[column.name] for column in table.primary_key]
     if count_rows(connection, table, *same):
         return

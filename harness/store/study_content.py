@@ -91,9 +91,9 @@ class ContentRepository(Repository):
         Raises
         ------
         DataError
-            If an item is stored with another text or other options, which must not change because questions
-            may have been asked about it; if an id occurs twice; or if an id has characters that a database
-            cannot store. In texts and options, such characters are replaced.
+            If an id occurs twice, if an id has characters that a database cannot store, or if a stored item
+            has another text or other options than the given item with its id. A stored item cannot be
+            changed here, because questions may have been asked about it.
         """
         return [item.id for portion in self.store_items(items) for item in portion]
 

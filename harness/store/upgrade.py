@@ -265,7 +265,7 @@ def _add_parents(connection: sa.Connection, old: str) -> None:
 
 
 def _copy_mark(connection: sa.Connection, old: str) -> None:
-    """Copy the old database's mark, which says why it must not collect answers, but not the database's id."""
+    """Copy the old database's `DatabaseMark`, but not its id."""
     mark = read_metadata().tables["database_mark"]
     stored = sa.table(mark.name, *map(sa.column, ("copied_at", "source", "moved_to")), schema=old)
     found = connection.execute(sa.select(stored)).mappings().one()

@@ -136,8 +136,8 @@ class ColumnRepository(Repository):
     def read_meta(self, column: str) -> ItemValues:
         """Return the value of every item in one of the extra columns of the items' source.
 
-        A result with missing values is not cached at the first call, because the caller can then add the
-        values to the database.
+        If values are missing, the first result is not cached, because the caller can then add the values to
+        the database.
         """
         key, met = ("meta", column), ("gaps", column)
         with self._lock:

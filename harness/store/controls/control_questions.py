@@ -246,8 +246,8 @@ class AllReplies(ReplyRepository):
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
         """Divide replies, in order of arrival, into at most `most` portions, and count each person's replies.
 
-        Returns one dictionary per portion: person → number of replies. It is not stored which replies to
-        control questions arrived between which other replies. So they are spread evenly over the portions.
+        Returns one dictionary per portion: person → number of replies. Replies to control questions are
+        spread evenly over the portions, because it is not stored when they arrived among the other replies.
         """
         found, more = super().count_arrivals(most), self._controls.replies.count_arrivals(most)
         if not found or not more:
