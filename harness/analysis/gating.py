@@ -53,7 +53,8 @@ class Bars:
     at_least
         Required accuracy, in (0, 1); None for no such bar.
     baseline, margin
-        A model, and the largest allowed loss of accuracy compared with it, in (0, 1); None for no such bar.
+        A model, and how far the tested model's accuracy may be below that model's, in (0, 1); both None for
+        no such bar.
     look
         (J, L), if the gate is the J-th of L planned interim analyses; None for a gate that is valid at any
         time.

@@ -73,7 +73,7 @@ class EstimateOptions:
     interval, level, published
         As in `oversight.accuracy`.
     look, looks
-        This is interim analysis J = `look` of L = `looks` planned ones (O'Brien–Fleming); both are 0 for a
+        Number of this interim analysis, and number of planned analyses (O'Brien–Fleming); both are 0 for a
         single analysis.
     anytime
         Whether to add an anytime-valid interval.

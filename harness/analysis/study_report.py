@@ -490,12 +490,12 @@ def report_study(
     truth: Mapping[str, int] | None = None,
     options: EstimateOptions | None = None,
 ) -> StudyReport:
-    """Estimate every stored run of a study.
+    """Estimate the accuracy of a study's models from their newest runs.
 
     Parameters
     ----------
     runs
-        Names of models, of which the newest runs are used; None for all except judges.
+        Names of the models to report; None for all except judges.
     options
         Options of the estimates; None for the study's settings.
     truth

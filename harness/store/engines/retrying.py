@@ -61,7 +61,7 @@ T = TypeVar("T")
 
 
 def read_wait() -> float:
-    """Return the total number of seconds to wait: ``$OVERSIGHT_LOCK_WAIT``, by default 300.
+    """Return the total number of seconds to wait for a lock: ``$OVERSIGHT_LOCK_WAIT``, by default 300.
 
     Raises
     ------
@@ -89,9 +89,9 @@ def wait_for_lock(
     attempt
         Function that waits for the lock and does the work.
     is_locked
-        Whether an error was caused by a lock.
+        Function that returns whether an error was caused by a lock.
     who
-        Function that describes the holder of the lock in a text; empty if the holder is unknown.
+        Function that returns a text about the holder of the lock, or an empty text if it is unknown.
 
     Raises
     ------
