@@ -138,8 +138,7 @@ def plan_class_task(opened: OpenStudy, options: EstimateOptions, strata: Strata)
 def _find_second(opened: OpenStudy, strata: Strata) -> LabelColumns | None:
     """Return the labels of second questions if they make results by class more precise, or None.
 
-    They do if at least half of the items whose first answer was no have a second question; this limit was
-    found in simulations.
+    In simulations, they do so if at least half of the items whose first answer was no have a second question.
     """
     second, labels = opened.second_labels, opened.labels
     features = {"second questions", *(["strata"] if strata is not None else [])}

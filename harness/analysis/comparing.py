@@ -115,7 +115,7 @@ def compare_study(
 def _compare(
     opened: OpenStudy, models: Mapping[str, PredictionColumns], test: str
 ) -> tuple[ModelComparison, str]:
-    """Compare models, if possible corrected for experts' errors. Returns the comparison and a remark."""
+    """Compare models, and correct for experts' errors if possible. Returns the comparison and a remark."""
     labels, rates, why, doubt = opened.labels, opened.rates, opened.doubt, ""
     level = opened.study.estimate.level
     if rates is not None and test in ("auto", "paired") and not labels.is_resolved and len(labels):

@@ -93,7 +93,10 @@ def _read_items(
     *,
     skip_unknown: bool = False,
 ) -> Iterator[tuple[Row, Item]]:
-    """Yield the gold items; `find_own` is called at most once, with the ids of all rows without a text."""
+    """Yield each row of the gold file with its item.
+
+    A row without a text has the id of a study's item, which `find_own` finds.
+    """
     mapping = _map_columns(study, rows)
     name = study.items.id if rows and study.items.id in rows[0].fields else "id"
     bare = [row for row in rows if not str(row.fields.get(mapping.text) or "").strip()]

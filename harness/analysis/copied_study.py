@@ -1,4 +1,4 @@
-"""Create a study with the classes, experts and settings of another one."""
+"""Create a study with the classes, experts and settings of another study."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def copy_study(
 def _rename_files(other: Study, text: str, folder: Path) -> tuple[str, dict[Path, str]]:
     """Change the relative paths in a study file's text so that they are right for the new folder.
 
-    Returns the text, and the path of each file to copy → its name in the new folder.
+    Returns the changed text and a dictionary: path of each file to copy → the copy's name in the new folder.
     """
     copies = {other.path(name): name for name in _BESIDE if other.path(name).is_file()}
     for section, name in (*_COPIED, *_SHARED):

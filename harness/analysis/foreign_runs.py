@@ -96,8 +96,8 @@ class ImportedRun:
 def import_predictions(study: Study, file: str, model: str, kind: str | None = None) -> ImportedRun:
     """Store all answers of a log as a model's answers, or none if one is invalid.
 
-    Importing the same log again has no effect. The metadata column that ``[estimate] strata`` names is added
-    to items that lack it.
+    Importing the same log again has no effect. If the log has the metadata column that ``[estimate] strata``
+    names, its values are stored for the items that lack this column.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
 
 
 class _LogStrata:
-    """Collects each item's value in one metadata column of a log, and the other columns' names."""
+    """Collects each item's value in the metadata column `column` of a log, and the names of other columns."""
 
     def __init__(self, column: str | None, file: str) -> None:
         self._column, self._file = column or "", file
@@ -179,7 +179,7 @@ class _LogStrata:
         self.others: set[str] = set()
 
     def note(self, answers: Sequence[ForeignAnswer], predictions: Sequence[ImportedFields]) -> None:
-        """Record the column's value for every item with a matched answer.
+        """Record the strata column's value for the item of each answer.
 
         Raises `DataError` if an item has two different values.
         """
@@ -229,7 +229,7 @@ def _match(
     strata: _LogStrata,
     ids: Set[str],
 ) -> Iterator[list[ImportedFields]]:
-    """Yield portions of predictions for the study's items, and compare the log's texts with the items."""
+    """Yield predictions for the study's items in batches, and compare the log's texts with the items."""
     by_text = _ItemsByText(store, ids, file)
     classes = store.columns.read_classes()
     found = set[tuple[str, int]]()  # (item, sample) of answers whose item was found by its text

@@ -1,6 +1,6 @@
 """Decide whether the models of a study reach required bars, for `oversight gate`.
 
-A pass needs more than a passed test: the run must be finished, at most a few calls can have failed, and the
+A passed test is not enough for a pass: the run must also be finished with at most a few failed calls, and the
 answers must not contradict the test's assumptions. If one of these conditions does not hold, the verdict is
 undecided.
 """
@@ -53,7 +53,8 @@ class Bars:
     at_least
         Required accuracy, in (0, 1); None for no such bar.
     baseline, margin
-        A model, and the largest allowed loss of accuracy compared with it, in (0, 1); None for no such bar.
+        A model, and how far the tested model's accuracy may be below that model's, in (0, 1); both None for
+        no such bar.
     look
         (J, L), if the gate is the J-th of L planned interim analyses; None for a gate that is valid at any
         time.
@@ -154,7 +155,7 @@ class GateReport(Displayable):
 
     @property
     def verdict(self) -> str:
-        """Overall verdict: fail if any bar fails; undecided if none fails but one is undecided; or pass."""
+        """Overall verdict: fail if any bar fails, pass if all bars pass, undecided in all other cases."""
         found = {check.verdict.verdict for check in self.checks}
         return next(word for word in (FAIL, UNDECIDED, PASS) if word in found)
 
@@ -236,8 +237,8 @@ def name_gated(models: Sequence[str], baseline: str | None, names: Sequence[str]
     Raises
     ------
     BadInput
-        If `names` contains the baseline. Also if `names` is None, and there are several models besides the
-        baseline, or none.
+        If `names` contains the baseline, or if `names` is None and the number of models besides the baseline
+        is not 1.
 
     Examples
     --------
@@ -279,7 +280,8 @@ def _hold(
 ) -> GateCheck:
     """Check one bar for one model, or for a model and its baseline.
 
-    If the estimates are in doubt, the verdict is undecided, and gives the reasons; `whys` are such reasons.
+    If there are reasons to doubt the estimates, the verdict is undecided and states the reasons. `whys` are
+    reasons that the caller has found.
     """
     names, columns = list(models), list(models.values())
     try:
@@ -311,7 +313,7 @@ def _hold(
 def _find_doubts(
     name: str, predictions: PredictionColumns, labels: LabelColumns, *, allows_errors: bool
 ) -> list[str]:
-    """Return the reasons why neither a pass nor a fail of this model could be trusted.
+    """Return the reasons why a verdict on this model, pass or fail, could not be trusted.
 
     Unanswered questions are not a reason, because the tests assume the worst possible answers.
     """

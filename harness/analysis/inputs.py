@@ -125,7 +125,7 @@ class ItemsAhead:
     digest
         Hash of the source, computed before reading; None if the source is not a file.
     portions
-        Iterator over the items, for a single use; until it is used, the items are in a temporary file.
+        Iterator over batches of items, which can be used once. Until then, a temporary file has the items.
     """
 
     digest: str | None
@@ -152,7 +152,7 @@ def read_items_ahead(study: Study) -> ItemsAhead:
 
 
 def stream_fields(study: Study, bad: BadRows | None = None) -> Iterator[list[ItemFields]]:
-    """Yield portions of items as tuples of fields; bad rows that are left out are added to `bad`."""
+    """Yield items in batches, each item as a tuple of fields. Left-out bad rows are added to `bad`."""
     section = study.items
     if section.preset:
         items = load_study_preset(study).items
@@ -253,8 +253,8 @@ def note_source(
     """Record that all items of the source are stored, so that a large source need not be read again.
 
     Nothing is recorded for fewer than `MANY` items, or if the source changed during reading. `digest` is the
-    source's digest, computed before the items were read. With `are_all`, the database had no items before, so
-    the ids need not be compared with stored ones.
+    source's digest, computed before the items were read. `are_all` says that the database contains no other
+    items, so that `ids` need not be compared with the stored ids.
     """
     if digest and len(ids) >= MANY and digest == digest_source(study):
         store.content.note_source(digest, ids, are_all=are_all)
@@ -273,7 +273,7 @@ class SourceChanges:
     missing
         Ids of stored items that the file no longer has.
     other_meta
-        For each item with another value of a metadata column: id, column, value in the file, stored value.
+        (item id, metadata column, value in the file, stored value) for each value that differs.
     """
 
     missing: Sequence[str] = ()
@@ -331,8 +331,8 @@ def _read_stored_meta(study: Study) -> dict[str, str]:
 def read_meta(study: Study, store: Store, column: str) -> ItemValues:
     """Return every item's value in a metadata column.
 
-    If study.toml named the column only after the items were stored, the source is read first, and the same
-    errors are raised as when reading items from it.
+    If the column was added to study.toml after the items were stored, this function first reads the column
+    from the items' source, and raises the same errors as `store_items`.
     """
     found = store.columns.read_meta(column)
     if (found.code < 0).any() and column in study.items.meta and not store.read_only:

@@ -40,13 +40,13 @@ class CarriedQuestion:
     expert
         Index of the asked expert, counted from 0. Names of experts are not written.
     place
-        Position in the order of the draw, from 0.
+        Position of the question in the list of all questions, from 0.
     verdict
         The answer, or None.
     arrived
         Position in the order in which answers arrived, from 0; None without an answer.
     handed_out
-        The same as `place` in `oversight.harness.types.Question`.
+        Position in the expert's queue: `place` of `oversight.harness.types.Question`.
     """
 
     option: int
@@ -125,9 +125,9 @@ _READ = TypeAdapter(_Carried)
 
 
 def _pack_scores(items: Sequence[CarriedItem], settings: EstimateSettings) -> dict[str, dict[str, Any]]:
-    """Return item id → metadata of the item's score.
+    """Return item id → metadata of the item's score, for all items with a score.
 
-    All items without a score are distributed over the metadata of the items with a score.
+    The data of the items without a score are distributed over these metadata.
     """
     scored = [item for item in items if item.is_right is not None]
     rest = [item for item in items if item.is_right is None]
@@ -257,8 +257,8 @@ def write_scores(study: Study, file: str, model: str) -> WrittenScores:
     Raises
     ------
     BadInput
-        If the study is a panel or its estimates use one, if the model was not run, or if no prediction of
-        the model is confirmed or refuted yet.
+        If the study has a panel's ratings instead of yes/no answers, if the model was not run, or if no
+        prediction of the model is confirmed or refuted yet.
     EstimateError
         If the estimate is not defined for the answers.
     """

@@ -160,7 +160,10 @@ _ALIKE = 0.5
 
 
 def _refuse_other_options(old: Item, new: Item) -> None:
-    """Refuse a changed option with another meaning, because stored answers name an option by its position."""
+    """Refuse new options unless each means the same as the old option at its position.
+
+    Stored answers name an option by its position.
+    """
     for before, after in zip(old.options, new.options, strict=True):
         moved = after != before and after in old.options
         if moved or SequenceMatcher(None, before, after, autojunk=False).ratio() < _ALIKE:
@@ -227,7 +230,8 @@ def _note(
 def _erase(store: Store, item: Item, done: Withdrawn, changed: ChangedItem) -> ChangedItem:
     """Erase a removed item's texts from the database.
 
-    Adds to `changed` where the texts were found as examples, and where they remain.
+    The result is `changed` with the searches and runs that showed a text as an example, and with the columns
+    that still contain a text.
     """
     texts = {item.text, *_read_former_texts(store, item.id)}
     found = store.erasures.erase_examples(texts)

@@ -151,7 +151,7 @@ class ItemColumns:
 
 
 def _number(questions: QuestionColumns) -> AnyIntArray:
-    """Return a unique number per question; nobody is asked twice about the same option of an item."""
+    """Return a unique number per question, computed from its item, option and expert."""
     return questions.key * len(questions.experts) + questions.expert
 
 
@@ -216,7 +216,7 @@ def _became(outcome: ModelOutcome, option: AnyIntArray, columns: ItemColumns) ->
 
 
 def _disagree(models: Sequence[AnyIntArray]) -> BoolArray:
-    """Return for each item whether models predict different options; models without one are ignored."""
+    """Return for each item whether two models predict different options of it."""
     lowest = np.full(len(models[0]), np.iinfo(np.int16).max, np.int16)
     highest = np.full(len(models[0]), -1, np.int16)
     for option in models:

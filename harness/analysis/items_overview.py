@@ -41,7 +41,7 @@ class ItemsOverview:
     first
         The first item.
     removed
-        Ids of items that were removed from the study, which leaves them out although the file has them.
+        Ids of items that were removed from the study but are still in the file.
     bad
         Left-out rows, with their errors.
     preset

@@ -451,7 +451,7 @@ def begin_study(
     model: str | None = None,
     endpoint: str = OPENAI,
 ) -> list[Path]:
-    """Write the files of a new study that do not exist yet. Returns the paths of the files written.
+    """Write those files of a new study that do not exist yet. Returns the paths of the files written.
 
     Parameters
     ----------

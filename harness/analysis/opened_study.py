@@ -73,7 +73,7 @@ class EstimateOptions:
     interval, level, published
         As in `oversight.accuracy`.
     look, looks
-        This is interim analysis J = `look` of L = `looks` planned ones (O'Brien–Fleming); both are 0 for a
+        Number of this interim analysis, and number of planned analyses (O'Brien–Fleming); both are 0 for a
         single analysis.
     anytime
         Whether to add an anytime-valid interval.
@@ -174,9 +174,9 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
     Raises
     ------
     BadInput
-        If study.toml and `look` differ in the planned number of analyses. Also if the share of answered
-        questions is far from the planned share, J/L for analysis J of L; or if the recorded analyses do not
-        allow this one, for example because a later one was recorded.
+        If study.toml and `look` differ in the planned number of analyses; if the share of answered questions
+        is far from the planned share, J/L for analysis J of L; or if an earlier record forbids `look`, for
+        example because a later analysis was recorded.
     """
     name = f"--look {look.look}/{look.looks}"
     if study.estimate.looks not in (None, look.looks):
@@ -337,7 +337,7 @@ class ChosenRuns:
 
 
 def find_newest_runs(store: Store, names: Sequence[str] | None, judges: Collection[str] = ()) -> ChosenRuns:
-    """Find the newest run of the named models, or, without names, of every model that has answers.
+    """Find the newest run of each named model or, without names, of each model with answers.
 
     Parameters
     ----------
@@ -452,7 +452,7 @@ class OpenStudy:
 
     @cached_property
     def second_labels(self) -> LabelColumns | None:
-        """Labels of second questions, asked about items whose first answer was no; None without them."""
+        """Labels of second questions, asked about items whose first answer was no; None if none was drawn."""
         second = self.store.columns.read_labels(self.index, second=True)
         return second if second.drawn is not None else None
 
@@ -498,7 +498,7 @@ class OpenStudy:
 
     @cached_property
     def correction(self) -> Correction | None:
-        """Correction for experts' errors; None if the design allows none or nothing is known of errors."""
+        """Correction for experts' errors; None if the design allows none, or if the errors are unknown."""
         answers, labels, known = self.controls, self.labels, self.rates
         has_errors = answers is not None or self.study.experts.knows_errors
         if labels.is_resolved or not labels.tells_accuracy or not has_errors:
@@ -551,7 +551,7 @@ class OpenStudy:
 
     @cached_property
     def _winners(self) -> dict[str, str]:
-        """Source code of a search's winning workflow → id of the search; start workflows are left out."""
+        """Source code of each search's winner → id of the search, unless the winner is the start workflow."""
         searches, found = self.store.searches, dict[str, str]()
         for search in searches.read_progress():
             # the start workflow comes first; the study would also use it without a search

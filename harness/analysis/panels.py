@@ -143,7 +143,7 @@ class PanelStudy:
         name
             Name of the labels in messages: ``"predictions"``, ``"oracle"``.
         partial
-            If True, the file can lack items of the panel, which then get −1, and can contain other items.
+            Whether the file can lack items of the panel (their class is −1) and contain unknown items.
 
         Raises
         ------

@@ -29,8 +29,8 @@ class RunRereading:
     answers
         Number of replies that were read again.
     left
-        Number of answers that were not read again, because the call failed or was filtered, or the answer
-        comes from a workflow, another program or a log.
+        Number of answers that were not read again, because the call failed, a content filter stopped the
+        reply, or the answer comes from a workflow, another program or a log.
     changes
         Number of changes of each kind. The keys are ``"unreadable → option"``, ``"option → unreadable"`` and
         ``"option → another option"``.
@@ -147,7 +147,7 @@ def _asked(study: Study, spec: dict[str, Any], pattern: str | None) -> ReplyForm
 
 
 def _is_ours(prediction: Prediction, pattern: str | None) -> bool:
-    """Whether a stored reply can be read again; replies that another program read need a `pattern`."""
+    """Whether a stored reply can be read again. If another program read it, a `pattern` is needed."""
     if prediction.status is PredictionStatus.FAILED or prediction.reason == "content filter":
         return False
     is_foreign = prediction.source is Source.IMPORT and prediction.step in ("", Step.LOG)

@@ -180,7 +180,7 @@ class ModelReport:
         return main_estimate(self.estimates)
 
     def doubted(self, why: str) -> ModelReport:
-        """Return the report, adding `why` as the reason for doubt to every estimate without one."""
+        """Return the report with `why` as the reason for doubt of each estimate that has none yet."""
         classes = self.classes
         if classes is not None:
             classes = ClassEstimates(_doubt(classes, why), classes.undefined)
@@ -279,8 +279,8 @@ def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str
 def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> tuple[Check, ...]:
     """Run the checks on the labels that the estimates use.
 
-    If experts have not begun, no estimate is possible. A check that fails for lack of answers then counts as
-    not made, because it says nothing about its assumption.
+    As long as an expert has answered no question, no estimate is possible. A failed check then counts as not
+    made, because it can have failed for lack of answers.
     """
     try:
         return run_checks(predictions, collected_part(labels, predictions.is_there)[0], strata=strata)
@@ -490,12 +490,12 @@ def report_study(
     truth: Mapping[str, int] | None = None,
     options: EstimateOptions | None = None,
 ) -> StudyReport:
-    """Estimate every stored run of a study.
+    """Estimate the accuracy of a study's models from their newest runs.
 
     Parameters
     ----------
     runs
-        Names of models, of which the newest runs are used; None for all except judges.
+        Names of the models to report; None for all except judges.
     options
         Options of the estimates; None for the study's settings.
     truth
@@ -654,12 +654,12 @@ def _read_versions() -> dict[str, str]:
 
 
 def _check_watchable(models: Sequence[PredictionColumns], labels: LabelColumns) -> None:
-    """Refuse an anytime-valid interval if the way questions were drawn does not allow it for any model.
+    """Refuse an anytime-valid interval if the draw of the questions rules it out for all models.
 
     Raises
     ------
     BadInput
-        If the interval is not possible for any model; the message says why.
+        If no model can have the interval; the message says why.
     """
     reasons = []
     for predictions in models:

@@ -102,7 +102,7 @@ def make_printable(text: str) -> str:
 
 
 def make_encodable(text: str, encoding: str | None) -> str:
-    """Replace characters that an encoding lacks by JSON escapes, so that JSON keeps its meaning."""
+    """Write characters that the encoding lacks as JSON escapes, so that JSON keeps its meaning."""
     try:
         text.encode(encoding or "utf-8")
     except UnicodeEncodeError:

@@ -164,7 +164,7 @@ def _change_text(change: RateChange | None) -> str:
 
 
 def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
-    """Return every coefficient as JSON; α also has its notes, and a field that says if its interval holds."""
+    """Return every coefficient as JSON, and for α also its notes and whether its interval is valid."""
     found: dict[str, Any] = _add_holds(to_json(report))
     if report.alpha is not None:
         found["alpha"]["notes"] = [str(note) for note in report.alpha.notes]
@@ -191,7 +191,7 @@ def certificate_to_json(found: Superhuman, growth: Sequence[GrowthPoint]) -> dic
 
 
 def parity_to_json(found: Parity, level: HumanLevel | None) -> dict[str, Any]:
-    """Return as JSON the results of human and model, in total and per bin, and the indices in `level`.
+    """Return as JSON the results of human and model, in total and per bin, and the human-level indices.
 
     Every interval has ``holds``, and a reason ``why`` if it may not be valid. ``undefined`` contains a reason
     for each value that is None. Without `level`, ``human_level`` is None.
@@ -221,7 +221,7 @@ def to_json(value: Any) -> Any:
 
 
 def estimate_to_json(estimate: Estimate) -> dict[str, Any]:
-    """Return an estimate as JSON, with its value as `estimate`, and its notes as flags and texts."""
+    """Return an estimate as JSON, with the value as ``estimate``, and the notes as flags and as texts."""
     fields = plain_fields(estimate) | {"n": asdict(estimate.n)}
     notes = [str(note) for note in estimate.all_notes]
     return {"estimate": fields.pop("value"), **fields, "holds": estimate.holds, "notes": notes}

@@ -26,15 +26,15 @@ class SearchedCandidate:
     standing
         Score of the candidate; None while no answer to a labelled item can be scored.
     on_front
-        Whether the candidate is on the Pareto front. It is, unless another candidate that answered all items
-        has a higher score without using more tokens, or uses fewer tokens without a lower score.
+        Whether the candidate is on the Pareto front of the candidates that answered all items: none of these
+        is better in score or tokens and at least equal in both.
     raced_out
         Whether the candidate was dropped before it had answered all items.
     diff
         Lines of the unified diff from the parent's source; the source itself for workflows of the library.
     test
-        Accuracy on the test items, for candidates that were tested in addition to the search's winner and
-        its start; None for all other candidates.
+        Accuracy on the test items, if ``[search] parity`` is set and the search has a winner. In all other
+        cases, and for a candidate without answers to test items, it is None.
     """
 
     id: str
@@ -116,8 +116,8 @@ class SearchReport(Displayable):
     refused, duplicates
         Reasons why proposals were refused, and number of proposals whose program existed already.
     a_a
-        Text of the A/A comparison: the start is compared with itself by the test that compares it with the
-        winner.
+        Text of the A/A comparison: the start compared with itself, by the test that compares winner and
+        start.
     power
         Lines on three things: the statistical power of the labels, the experts' observed errors, and the
         items that were removed.
@@ -175,7 +175,7 @@ class SearchReport(Displayable):
 
     @property
     def scale(self) -> str:
-        """Scale of scores: ``"accuracy"``, or ``"q"``, the share of refuted options that were avoided."""
+        """Scale of scores: ``"accuracy"``, or ``"q"``: the share of refuted options not predicted."""
         return "q" if self.fitness == "raw" else "accuracy"
 
     def by_id(self, name: str) -> SearchedCandidate:

@@ -138,7 +138,7 @@ def _star(estimates: Mapping[str, Estimate]) -> list[str]:
 
 
 def _notes(model: ModelReport, asked: str) -> list[str]:
-    """Return all remarks on a model: cautions, counts, costs, missing estimates and checks."""
+    """Return all remarks on a model: cautions, counts, costs, checks, and reasons for missing estimates."""
     lines = [*caution_lines(model.estimates), f"{items_text(model)}, {asked}"]
     if labels := label_texts(model):
         lines.append(", ".join(labels))
@@ -165,8 +165,8 @@ _CORRECTED_BY = {
 def first_screen(study: StudyReport, options: EstimateOptions) -> list[RenderableType]:
     """Return the first screen: one row per model with accuracy and interval, then a few lines of remarks.
 
-    Warnings about failed checks and invalid intervals precede the table. If no model has an accuracy, a
-    sentence that says why replaces the table.
+    Warnings about failed checks and invalid intervals precede the table. If no model has an accuracy, the
+    reason is shown instead of the table.
     """
     names = f"{study.name}: {counted(study.n_items, 'item')}, {counted(len(study.experts), 'expert')}, "
     blocks = [
@@ -223,7 +223,7 @@ def _table(study: StudyReport, options: EstimateOptions) -> Table:
 
 
 def _rows(model: ModelReport, options: EstimateOptions) -> list[tuple[str, Estimate | None]]:
-    """Return (name, estimate) per table row of a model: its accuracy, then, on request, the anytime one."""
+    """Return a model's rows as (name, estimate): the accuracy and, if requested, the anytime-valid one."""
     anytime = model.estimates.get("anytime") if options.anytime else None
     return [(model.name, model.accuracy), *([("  at any time", anytime)] if anytime else [])]
 
@@ -238,7 +238,7 @@ def _level(level: float) -> str:
 
 
 def _warnings(models: Sequence[ModelReport]) -> list[str]:
-    """Return a warning about failed checks, a warning about doubtful intervals, and where to read more."""
+    """Return warnings about failed checks and doubtful intervals, then the command that explains them."""
     failed = [(model.name, c) for model in models for c in model.checks if c.passed is False]
     doubted = [(m.name, m.accuracy.why) for m in models if m.accuracy is not None and m.accuracy.why]
     lines = []

@@ -105,7 +105,7 @@ class Database(Connections):
         return self.read_values(kind, select_values(kind, table).order_by(*order))
 
     def add_rows(self, table: sa.Table, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> int:
-        """Store the rows whose key is not stored yet, in one transaction. Returns their number."""
+        """Store, in one transaction, the rows whose key is not stored yet. Returns how many were stored."""
         with self.transaction() as connection:
             return sum(
                 insert_tuples(connection, table, names, portion) for portion in split_into_batches(rows, BULK)

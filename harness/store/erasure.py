@@ -78,7 +78,10 @@ class ErasureRepository(Repository):
         return sa.or_(sa.false(), *(position(sa.cast(column, sa.Text), form) > 0 for form in forms))
 
     def _find_forms(self, connection: sa.Connection, texts: Collection[str]) -> set[str]:
-        """Return the beginning of each text: plain, cut to the length in prompts, and escaped as in JSON."""
+        """Return the forms in which the beginning of a text can be stored.
+
+        A prompt can have cut the text to a number of words, and JSON can have escaped its characters.
+        """
         specs: list[Mapping[str, Any]] = list(connection.execute(sa.select(_SEARCH.c.spec)).scalars())
         specs += filter(None, map(_read_workflow, connection.execute(sa.select(_RUN.c.spec)).scalars()))
         limits = {None, *(_most_words(spec) for spec in specs)}

@@ -84,9 +84,9 @@ class ReplyRepository(Repository):
         return {(expert, value): n for expert, value, n in rows}
 
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
-        """Divide replies into at most `most` portions; return person → number of replies, per portion.
+        """Divide replies, in order of arrival, into at most `most` portions, and count each person's replies.
 
-        Replies are divided in their order of arrival.
+        Returns one dictionary per portion: person → number of replies.
         """
         t = self._table.c
         last = self._database.read_rows(sa.select(sa.func.max(t.position)))[0][0]

@@ -183,7 +183,7 @@ class RunRepository(Repository):
         return {status: found.get(status.value, 0) for status in PredictionStatus}
 
     def count_guessed(self, run_id: str) -> int:
-        """Return the number of a run's answers with estimated tokens."""
+        """Return the number of a run's answers whose numbers of tokens are estimates."""
         return self.count_predictions(run_id, _PREDICTION.c.guessed > 0)
 
     def read_runs(self) -> list[dict[str, Any]]:
@@ -269,8 +269,9 @@ class RunRepository(Repository):
     ) -> Iterator[list[tuple[str, int]]]:
         """Yield batches of (item id, sample) pairs without a stored answer, in the order of `ids`.
 
-        If the endpoint refused a request, its failure does not count as a stored answer, because it cost
-        nothing and a repeated request can succeed. With `retry_failed`, no failure counts.
+        A stored failure counts as an answer. But if the endpoint refused the request, the failure does not
+        count, because it cost nothing and a repeated request can succeed. With `retry_failed`, no failure
+        counts.
         """
         done = sa.select(_PREDICTION.c.item_id, _PREDICTION.c.sample).where(_PREDICTION.c.run_id == run_id)
         answered = _PREDICTION.c.status != PredictionStatus.FAILED.value
@@ -290,10 +291,10 @@ class RunRepository(Repository):
         }
 
     def sum_usage(self, run_id: str, answers: Sequence[Usage] | None = None) -> list[Usage]:
-        """Return a run's paid usage: one sum per source of answers, then the charges without an answer.
+        """Return a run's paid usage: one sum per source of answers, then charges for calls without an answer.
 
-        A workflow can use cached replies, which are not paid again. So for a workflow run, one sum over its
-        paid calls replaces the sums over its answers. `answers` is the result of `sum_answers`, if known.
+        A workflow run has one sum over its paid calls instead, because its answers can use cached replies,
+        which are not paid for again. `answers` is the result of `sum_answers`, if known.
         """
         paid = self._sum_booked(run_id, "paid") or (self.sum_answers(run_id) if answers is None else answers)
         return [*paid, *self.sum_charges(run_id)]
@@ -310,7 +311,7 @@ class RunRepository(Repository):
         ]
 
     def sum_charges(self, run_id: str) -> list[Usage]:
-        """Return the usage that a run is charged for although it led to no stored answer; empty if none."""
+        """Return the usage charged to a run although it led to no stored answer; empty if there is none."""
         return self._sum_booked(run_id, "charged")
 
     def _sum_booked(self, run_id: str, kind: str) -> list[Usage]:

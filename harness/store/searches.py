@@ -1,7 +1,7 @@
 """SQL of searches: candidates, their answers, and decisions.
 
-Rows are only added (only failed answers are replaced), and repeated writes change nothing. So a killed search
-can continue from the stored rows.
+No stored row changes, except that a new answer replaces a failed one. A repeated write changes nothing. So a
+killed search can continue from the stored rows.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class SearchRepository(Repository):
     def add_answers(
         self, search: str, candidate: str, replicate: int, predictions: Sequence[Prediction]
     ) -> None:
-        """Store answers in one transaction; stored answers are kept, except that failed ones are replaced."""
+        """Store answers in one transaction. They replace stored failures, but no other stored answers."""
         run = {"search_id": search, "candidate_id": candidate, "replicate": replicate}
         same = [_ANSWER.c[name] == value for name, value in run.items()]
         failed = _ANSWER.c.status == PredictionStatus.FAILED.value
@@ -286,7 +286,7 @@ class SearchRepository(Repository):
 
 
 def _append(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> None:
-    """Store a row with the next position in its search, unless its key exists."""
+    """Store a row with the next position in its search, unless the table has a row with its key."""
     same = [column == row[column.name] for column in table.primary_key]
     if count_rows(connection, table, *same):
         return

@@ -135,7 +135,7 @@ def is_same_item(item: Item, text: str, options: str) -> bool:
 
 
 def add_meta(item: Item, stored: str) -> dict[str, str] | None:
-    """Add to the stored meta those columns of `item` that it lacks; return None if it lacks none."""
+    """Return the stored meta plus those columns of `item` that it lacks; None if it lacks no column."""
     if stored == write_meta(item.meta):
         return None
     before: dict[str, str] = read_json(stored)

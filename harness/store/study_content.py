@@ -91,9 +91,9 @@ class ContentRepository(Repository):
         Raises
         ------
         DataError
-            If an item is stored with another text or other options, which must not change because questions
-            may have been asked about it; if an id occurs twice; or if an id has characters that a database
-            cannot store. In texts and options, such characters are replaced.
+            If an id occurs twice, if an id has characters that a database cannot store, or if a stored item
+            has another text or other options than the given item with its id. A stored item cannot be
+            changed here, because questions may have been asked about it.
         """
         return [item.id for portion in self.store_items(items) for item in portion]
 
@@ -221,7 +221,7 @@ class ContentRepository(Repository):
         return self._database.add_rows(_QUESTION, _OF_QUESTION, rows)
 
     def count_draws(self) -> int:
-        """Return how many times questions were drawn, computed from the largest stored `place`."""
+        """Return the number of draws of questions so far, computed from the largest stored `place`."""
         last = [self._database.read_rows(sa.select(sa.func.max(table.c.place)))[0][0] for table in _PLACED]
         return max((-1 if place is None else int(place)) // PLACES for place in last) + 1
 
@@ -251,7 +251,7 @@ class ContentRepository(Repository):
         return self._database.read_values(Question, select_values(Question, _QUESTION).where(about))
 
     def find_other_rule(self, protocol: str) -> Question | None:
-        """Return the first question that was drawn by another protocol than `protocol`; None if none was.
+        """Return the first question that another protocol than `protocol` drew; None if there is none.
 
         Questions of the second phase are ignored.
         """

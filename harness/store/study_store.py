@@ -67,8 +67,8 @@ class MarkRepository(Repository):
     def adopt(self) -> DatabaseMark | None:
         """Remove the mark, so that this database collects answers. Returns the removed mark or None.
 
-        This database must be opened with ``write_marked``. Processes that have it open already cannot write
-        to it before they open it again.
+        The caller must have opened this database with ``write_marked``. Any other process that has it open
+        must open it again before writing.
         """
         with self._database.together(exclusive=True):
             found = self.read_mark()

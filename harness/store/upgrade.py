@@ -81,7 +81,7 @@ _MERGED = (
 def upgrade_database(url: str, to: str) -> dict[str, int]:
     """Upgrade a study that an older version wrote, by copying its rows into a new database.
 
-    The new database then replaces the old one.
+    The old database stays unchanged. To use the new database, set ``store`` in study.toml.
 
     If the process is killed, only a file with the ending ``.unfinished`` is left; the next upgrade replaces
     it.
@@ -265,7 +265,7 @@ def _add_parents(connection: sa.Connection, old: str) -> None:
 
 
 def _copy_mark(connection: sa.Connection, old: str) -> None:
-    """Copy the old database's mark, which says why it must not collect answers, but not the database's id."""
+    """Copy the old database's `DatabaseMark`, but not its id."""
     mark = read_metadata().tables["database_mark"]
     stored = sa.table(mark.name, *map(sa.column, ("copied_at", "source", "moved_to")), schema=old)
     found = connection.execute(sa.select(stored)).mappings().one()

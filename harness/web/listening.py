@@ -101,7 +101,10 @@ async def serving(
 
 
 async def _end_silent(runner: web.AppRunner, heard: set[asyncio.BaseProtocol], patience: float) -> None:
-    """Close connections that are silent for `patience` seconds, because many would block all users."""
+    """Close each connection on which no request arrives for `patience` seconds.
+
+    Many open connections would block all users.
+    """
     silent = set[asyncio.BaseProtocol]()
     while True:
         await asyncio.sleep(patience)

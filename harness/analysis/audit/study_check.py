@@ -20,7 +20,9 @@ Records = Iterator[tuple[str, dict[str, Any]]]
 
 
 def audit_study(study: Study, head: str | None = None) -> Audit:
-    """Check a study's database, which may be read-only; `head` is a link that its events must contain.
+    """Check the database of a study. `head` is the link of an event that the audit trail must contain.
+
+    The database can be read-only.
 
     Raises
     ------

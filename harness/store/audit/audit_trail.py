@@ -167,7 +167,7 @@ class AuditRepository(Repository):
     """The audit trail of a study."""
 
     def append(self, events: Sequence[AuditEvent]) -> None:
-        """Store events. The caller writes the rows that they describe in the same `Store.together` block."""
+        """Store events; the caller writes the rows that these describe in the same `Store.together` block."""
         with self._database.transaction(exclusive=True) as connection:
             append_events(connection, events)
 

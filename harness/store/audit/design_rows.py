@@ -93,7 +93,7 @@ DESIGN_PARTS = {
 
 
 class RowsDigest:
-    """A hash of rows in their order. It does not depend on how many rows each call of `add` passes."""
+    """A hash of rows in their order. It does not matter how the rows are divided among calls of `add`."""
 
     def __init__(self) -> None:
         self._hash = sha256()
@@ -115,8 +115,8 @@ class RowsDigest:
 class BatchDigest:
     """A hash of replies that arrived together, so that one audit event can record all of them.
 
-    The hash covers ids, people and values in order of arrival. It does not depend on how many replies each
-    call of `add` passes.
+    The hash covers ids, people and values in order of arrival. It does not matter how the replies are divided
+    among calls of `add`.
     """
 
     def __init__(self) -> None:

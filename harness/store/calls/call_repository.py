@@ -46,7 +46,7 @@ def book(connection: sa.Connection, run_id: str, kind: Booked, used: Usage) -> N
 def _hold(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> None:
     """Store each reserved answer as a failed prediction.
 
-    A stored prediction of the same answer is replaced, and its usage is added to the new prediction's.
+    If the answer already has a stored prediction, the failed prediction replaces it and includes its usage.
     """
     t, held = _PREDICTION.c, []
     reason = (
@@ -184,7 +184,7 @@ class CallRepository(Repository):
 
     @repeated(twice=True)
     def add_probe(self, endpoint: str, model: str, feature: str, *, offered: bool, detail: str) -> None:
-        """Store whether a model offers a feature; a stored finding that the model offers it is kept."""
+        """Store whether a model offers a feature, unless it is already stored that the model offers it."""
         finding = {"endpoint": endpoint, "model": model, "feature": feature}
         result = {"offered": offered, "detail": detail}
         with self._database.transaction() as connection:
@@ -245,7 +245,7 @@ class CallRepository(Repository):
             book(connection, run_id, "charged", charge)
 
     def read_charge(self, run_id: str) -> Usage:
-        """Return the usage that a run is charged for calls that gave no answer; zeros if there are none."""
+        """Return the usage charged to a run for calls that gave no answer; zeros if there are none."""
         return self._read(run_id, "charged") or Usage()
 
     @repeated(twice=False)

@@ -64,7 +64,7 @@ class PoolRepository(Repository):
     """The item pool of a study; empty unless the study asks about only some of its items."""
 
     def read_draws(self) -> list[ItemDraw]:
-        """Return all draws in order; empty if the study asks about every item."""
+        """Return all draws of items from the pool, in order; empty if the study asks about every item."""
         return self._database.read_table(ItemDraw, _DRAW, _DRAW.c.batch)
 
     def read_pool(self, index: ItemIndex) -> ItemPool | None:

@@ -45,7 +45,7 @@ class RunColumns:
     Attributes
     ----------
     unreadable, failed
-        Number of items with unreadable or failed answers, by kind of reason (see `Prediction.kind`).
+        Number of items with an unreadable answer, and with a failed one, by `Prediction.kind` of the reason.
     usage
         Usage of the stored answers, one sum per source; see `RunRepository.sum_answers`.
     steps

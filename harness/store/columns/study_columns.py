@@ -120,7 +120,7 @@ class ColumnRepository(Repository):
         return int(found[0][0]) if found else None
 
     def read_protocols(self) -> list[str]:
-        """Return the sorted names of the protocols that drew questions; the second phase is not counted."""
+        """Return the sorted names of the protocols that drew questions, except that of the second phase."""
         names = {name for (name,) in self._read(sa.select(_QUESTION.protocol).distinct())}
         return sorted(names - {SECOND_QUESTIONS})
 
@@ -136,8 +136,8 @@ class ColumnRepository(Repository):
     def read_meta(self, column: str) -> ItemValues:
         """Return the value of every item in one of the extra columns of the items' source.
 
-        If values are missing, the result of the first call is not cached, because its caller can add them
-        to the database.
+        If values are missing, the first result is not cached, because the caller can then add the values to
+        the database.
         """
         key, met = ("meta", column), ("gaps", column)
         with self._lock:

@@ -246,11 +246,10 @@ class AllReplies(ReplyRepository):
         return dict(Counter(super().count_replies()) + Counter(self._controls.replies.count_replies()))
 
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
-        """Divide replies into at most `most` portions; return person → number of replies, per portion.
+        """Divide replies, in order of arrival, into at most `most` portions, and count each person's replies.
 
-        Replies to the study's questions are divided in their order of arrival. Replies to control questions
-        have their own order of arrival, and are spread evenly over the portions. This is a good
-        approximation, because control questions have random places.
+        Returns one dictionary per portion: person → number of replies. Replies to control questions are
+        spread evenly over the portions, because it is not stored when they arrived among the other replies.
         """
         found, more = super().count_arrivals(most), self._controls.replies.count_arrivals(most)
         if not found or not more:

@@ -26,7 +26,7 @@ class LogFolding:
     Parameters
     ----------
     fold
-        Runs one checkpoint. Returns whether the whole log is in the file.
+        Function that runs one checkpoint, and returns whether it copied the whole log.
     """
 
     def __init__(self, fold: Callable[[], bool]) -> None:
@@ -213,7 +213,7 @@ class HeldFile:
         return ""
 
     def _rescue(self) -> str:
-        """Save all rows that can still be read to a new file next to the old path. Returns a message."""
+        """Save to a new file, next to the old path, all rows that can still be read. Returns a message."""
         moved = _find_moved(self._opened)
         is_moved = moved and _identify(self._name) != self._opened
         moved = f"; the opened file is now at {moved}" if is_moved else ""

@@ -61,7 +61,7 @@ T = TypeVar("T")
 
 
 def read_wait() -> float:
-    """Return the total number of seconds to wait: ``$OVERSIGHT_LOCK_WAIT``, by default 300.
+    """Return the total number of seconds to wait for a lock: ``$OVERSIGHT_LOCK_WAIT``, by default 300.
 
     Raises
     ------
@@ -78,9 +78,9 @@ def read_wait() -> float:
 def wait_for_lock(
     shown: str, attempt: Callable[[], T], is_locked: Callable[[Exception], bool], who: Any
 ) -> T:
-    """Repeat an attempt until no lock prevents it; each attempt itself waits about `ATTEMPT` seconds.
+    """Call `attempt` until no lock prevents its work; each call itself waits about `ATTEMPT` seconds.
 
-    If an attempt fails faster, the database refused to wait, so the attempt's error is raised.
+    If a call fails faster, the database refused to wait, so the error of `attempt` is raised.
 
     Parameters
     ----------
@@ -89,9 +89,9 @@ def wait_for_lock(
     attempt
         Function that waits for the lock and does the work.
     is_locked
-        Whether an error was caused by a lock.
+        Function that returns whether an error was caused by a lock.
     who
-        Function that describes the holder of the lock in a text; empty if the holder is unknown.
+        Function that returns a text about the holder of the lock, or an empty text if it is unknown.
 
     Raises
     ------

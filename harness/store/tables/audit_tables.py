@@ -47,7 +47,7 @@ class HandoverRow(TableRow, table=True):
 
 
 class AbsenceRow(TableRow, table=True):
-    """An absent expert, who is asked no questions until they return or the day `until` has passed."""
+    """An expert's absence: they are asked no question until they return or the day `until` has passed."""
 
     expert: str = Field(primary_key=True)
     since: str

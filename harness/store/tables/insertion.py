@@ -65,7 +65,7 @@ def _copy(connection: sa.Connection, statement: str, rows: Sequence[tuple[Any, .
 
 
 def meet_known(insert: Insert, table: sa.Table, names: tuple[str, ...], known: Known) -> Insert:
-    """Return an insertion that, if a row's key is stored, replaces or keeps the stored row (see `known`)."""
+    """Return an insertion that, depending on `known`, replaces or keeps stored rows with the same keys."""
     key = [column.name for column in table.primary_key]
     if known == "replace":
         new = {name: insert.excluded[name] for name in names if name not in key}

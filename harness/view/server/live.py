@@ -1,4 +1,4 @@
-"""Number the versions of a study's database, and wait for the next version."""
+"""Give each version of a study's database a number, and wait for the next version."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ class ChangeFeed:
         told.set()
 
     async def begun(self) -> None:
-        """Wait until the database was checked for the first time."""
+        """Wait until the first check of the database is complete."""
         if not self.version:
             await self._next.wait()
 
     async def versions(self) -> AsyncIterator[int | None]:
-        """Yield the present version, then each later one until `end` is called.
+        """Yield the number of the present version, then of each later version, until `end` is called.
 
-        None is yielded if nothing changed for a while.
+        The method yields None if nothing changed for a while.
         """
         await self.begun()
         seen = self.version
