@@ -79,7 +79,7 @@ class Queues:
 
 
 def read_queues(expert: IntArray, place: IntArray, answered: BoolArray, experts: int) -> Queues:
-    """Compute how far every expert has come, and which questions were passed over.
+    """Compute how far every expert has come, and which questions each expert passed over.
 
     An expert has reached all questions up to the last answered one. There is one exception: if the last
     question of the queue has no answer, an unanswered question fewer than `ON_SCREEN` positions before the
@@ -332,7 +332,7 @@ class PredictionColumns:
 
     @property
     def has_failed(self) -> BoolArray:
-        """Whether every call to the model failed on each item, shape (N,)."""
+        """Whether all calls to the model about an item failed, for each item; shape (N,)."""
         return np.asarray(self.option == FAILED)
 
     @property

@@ -1,9 +1,9 @@
 """Confidence intervals that stay valid if they are computed repeatedly while answers arrive.
 
-A fixed 95 % interval that is computed repeatedly misses the truth in far more than 5 % of studies: with an
-analysis every 10 labels up to 1000, in about a third of them. There are two remedies. Intervals for a planned
-number of interim analyses (`obrien_fleming_level`) are narrower. Confidence sequences (`likelihood_sequence`,
-`draw_betting_sequence`) are wider, and valid at all times together.
+A fixed 95 % interval that is computed repeatedly misses the truth in far more than 5 % of studies. With an
+analysis every 10 labels up to 1000, about a third of studies miss it. There are two remedies. Intervals for a
+planned number of interim analyses (`obrien_fleming_level`) are narrower. Confidence sequences
+(`likelihood_sequence`, `draw_betting_sequence`) are wider, and valid at all times together.
 
 **Items drawn with unequal, recorded probabilities** (`draw_betting_sequence`), in one draw or several. The
 b-th draw takes n_b of the N_b items that remain, item i with probability ρ_i. If its answers arrive in random

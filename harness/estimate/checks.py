@@ -1224,9 +1224,11 @@ class _Data:
         return find_drawn(self.predictions, self.labels)
 
     def check_abstention(self) -> Check:
-        """Check that a slightly wider interval covers the estimates that all possible missing answers give.
+        """Check that unanswered questions cannot move the estimate far.
 
-        Estimates assume that a missing answer is unrelated to the truth, which no data can test.
+        The check passes if an interval of at most `WIDEST` times the width covers the estimates that the
+        missing answers could lead to. Estimates assume that a missing answer is unrelated to the truth, which
+        no data can test.
         """
 
         def make(labels: LabelColumns) -> Estimate:

@@ -75,7 +75,7 @@ def complementary_accuracy(K: float, S_c: int, n_c: int) -> float:
     Parameters
     ----------
     K
-        Number of options, ≥ 2; if m options of each item were refused, K' = 1 + (K − 1)/m.
+        Number of options, ≥ 2; if m options of each item were refused, pass K' = 1 + (K − 1)/m instead.
     S_c
         Number of "no" answers about an option that is not the predicted one, 0 ≤ S_c ≤ n_c.
     n_c

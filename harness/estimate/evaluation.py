@@ -713,7 +713,7 @@ def growing_accuracy(
 
 @lru_cache(maxsize=1)
 def _leave_open(labels: LabelColumns) -> LabelColumns:
-    """Return the labels with a design in which only answered and passed-over questions were drawn."""
+    """Return the labels as if only the answered and passed-over questions had been drawn."""
     return replace(labels, drawn=labels.questions, asked=mark(labels.item, labels.index.size))
 
 

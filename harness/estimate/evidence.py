@@ -654,14 +654,14 @@ def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
 
 
 def enough_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:
-    """Return cluster numbers if an interval is possible; None if no items share a cluster.
+    """Return the cluster number of each of `items`; None if no two of them share a cluster.
 
     Raises
     ------
     EstimateError
         If an item has no cluster, or all items share one.
     NotIdentified
-        If there are too few effective clusters (`check_clusters`).
+        If there are too few effective clusters for an interval (`check_clusters`).
 
     Examples
     --------

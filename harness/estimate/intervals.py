@@ -551,10 +551,10 @@ class _Lattice:
         return self._probability(edges, low, high)
 
     def _probability(self, edges: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-        """Return an upper bound of the probability of the extreme outcomes in every cell [A1, A2].
+        """Return, for every cell [A1, A2], an upper bound on the probability of an extreme outcome.
 
-        It is P(inner ≤ low) at A1 plus P(inner ≥ high) at A2, summed over all outcomes of the samples
-        `outer`. `inner` is the number of successes of the largest sample.
+        For each outcome of the samples `outer`, P(S ≤ low) at A1 and P(S ≥ high) at A2 are added, where S is
+        the number of successes of the largest sample, `inner`. The bound is the sum over these outcomes.
         """
         n = self.inner.n
         at_most = np.clip(np.floor(low + _TIE_TOLERANCE), -1, n).astype(np.int64)
@@ -654,8 +654,8 @@ def likelihood_ratio_interval(
 def _hull(holds: Callable[[float], bool], A: float) -> tuple[float, float]:
     """Return the outermost points at which a condition holds, found by a grid and bisection.
 
-    The result is (A, A) if the condition holds nowhere. This happens only for A = 0, if predictions are
-    refused more often than any A in [0, 1] explains.
+    The result is (A, A) if the condition holds nowhere. This happens only for A = 0, if experts refuse
+    predictions more often than any A in [0, 1] explains.
     """
 
     def search(end: float) -> float:

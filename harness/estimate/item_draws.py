@@ -47,7 +47,7 @@ DIGITS = 9
 
 
 def guess_right(predicted: AnyIntArray, n_options: IntArray) -> FloatArray:
-    """Estimate the probability that each model is right on each item from all models' votes.
+    """Estimate, from all models' votes, the probability that each model is right on each item.
 
     Parameters
     ----------

@@ -461,7 +461,7 @@ def _test_signs(
 def why_unfinished(asked: BoolArray, complete: BoolArray) -> str:
     """Return why a comparison may be biased; empty if all models were run on all items asked about.
 
-    `complete`, shape (N,): whether an item was run with every model, with all samples.
+    `complete`, shape (N,): whether every model was run on the item, with all samples.
     """
     missing = np.count_nonzero(asked & ~complete)
     return (

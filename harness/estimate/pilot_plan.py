@@ -427,8 +427,8 @@ class ItemVariance:
         Variance between strata, which a stratified draw removes, and the sum of squares added for items far
         from the mean (see `design_effect`). Both 0 if unused.
     means, curves
-        `means`, shape (G,): accuracies other than the estimated one. `curves`, shape (2, G): model-based
-        factors on `whole` and on `near` at these accuracies. None if the interval is not a score interval.
+        `means`, shape (G,): a grid of accuracies. `curves`, shape (2, G): factors by which `whole` and `near`
+        are multiplied at these accuracies. None if the interval is not a score interval.
     """
 
     whole: float
@@ -487,7 +487,7 @@ def side_variances(
     pool
         Number of items of the pool, if items are to be drawn from one.
     curved
-        Whether to compute the variances at other means also.
+        Whether to compute the variances also at accuracies other than `mean`.
 
     Raises
     ------
@@ -515,7 +515,7 @@ def side_variances(
 
 
 def accuracy_variance(pilot: PilotAnswers, mean: float) -> float:
-    """Return the variance per item without side information, from the working model and not from outcomes."""
+    """Return the variance per item without side information at the accuracy `mean`, computed by a model."""
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
     inner = min(1 - 1e-9, mean / share)
@@ -593,7 +593,7 @@ def _between_strata(pilot: PilotAnswers, best: FloatArray) -> float:
 
 
 def _project(values: FloatArray, guess: FloatArray | None) -> tuple[float, float]:
-    """Return the part of the values' variance that is linear in `guess`, and the upward bias of this part."""
+    """Return the variance of the values that a linear fit on `guess` explains, and its upward bias."""
     if guess is None or not float(np.ptp(guess)) > 0:
         return 0.0, 0.0
     product, spread = (values - values.mean()) * (guess - guess.mean()), float(guess.var())
@@ -767,7 +767,7 @@ class PlanText:
         return questions * self.aim.answered / self.cost
 
     def refuse_items(self, sought: float) -> str:
-        """Return why the pool is too small for a plan with result `sought`; empty if it is large enough."""
+        """Return why the pool is too small for the planned number `sought`; empty if it is large enough."""
         items = math.ceil(self.count_items(sought))
         if items < self.size:
             return ""
@@ -948,9 +948,10 @@ def _round(items: float) -> int:
 
 
 def _widen(sought: float, spread: tuple[float, float], ratio: Ratio | None) -> tuple[float, float]:
-    """Return an interval around `sought` that allows for the uncertainty of accuracy and side information.
+    """Return an interval for the planned number `sought`.
 
-    `spread` is the result of `_spread`, and `ratio` the result of `find_ratios`.
+    It allows for the uncertainty of the accuracy (`spread`, from `_spread`) and of the value of side
+    information (`ratio`, from `find_ratios`).
     """
     learned = math.log(ratio.high / ratio.value) if ratio else 0.0
     low, high = (math.hypot(math.log(each), learned) for each in spread)

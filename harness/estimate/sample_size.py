@@ -488,7 +488,7 @@ def _half_width(protocol: str, study: SimulatedPopulation, rng: np.random.Genera
 
 
 def share_widths(n: int, accuracy: float, level: float, share: float) -> tuple[float, float]:
-    """Return the mean and the quantile at `share` of the half-width of a binomial share's exact interval.
+    """Return the mean half-width of the exact binomial interval, and its quantile at probability `share`.
 
     Mean and quantile refer to studies of n items with an expected accuracy of `accuracy`.
     """

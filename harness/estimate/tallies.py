@@ -106,7 +106,7 @@ class StratumEstimate:
     n
         Number of labelled items; 0 for combined strata.
     value, se
-        Estimated accuracy and its standard error, None if unknown.
+        Estimated accuracy, and its standard error; the standard error is None if unknown.
     interval
         Confidence interval, with its notes.
     """
@@ -473,8 +473,8 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
     """Estimate the weighted mean accuracy of several groups by one joint test.
 
     The test is `weighted_score` for ``ord`` and ``comp``, and for any estimator if some items have several
-    refused options; otherwise it is `tilted_score`. `groups` contains pairs (weight, tally), which may differ
-    in weight and K.
+    refused options. In every other case it is `tilted_score`. `groups` contains pairs (weight, tally); weights
+    and K of the groups can differ.
     """
     readable = [(w, t) for w, t in groups if t.n_readable]
     n, carried = sum(t.n_labelled for _, t in groups), sum(t.n_readable for _, t in groups)
@@ -770,7 +770,8 @@ class Design:
     width
         One more than the largest number of answered questions about one item.
     cell
-        Shape (n_items,): g·width + m for an item of group g with m refused options, or m = 0 if it has a yes.
+        Shape (n_items,): g·width + m for an item of group g with m refused options; m is 0 if the item has a
+        yes.
     total
         Shape (G·width,): number of labelled items in every cell.
     decisive
@@ -1103,7 +1104,8 @@ def tally_pool(predictions: PredictionColumns, labels: LabelColumns, strata: Str
 def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
     """Refuse designs that the likelihood of tallies does not cover.
 
-    These designs have unequal propensities, or unreadable predictions and only questions about predictions.
+    One such design has unequal propensities. In the other, all questions are about predictions, and some
+    predictions are unreadable.
     """
     propensity = labels.questions.propensity
     for row in np.flatnonzero((labels.questions.offered.number > 0) & (propensity < 1)):

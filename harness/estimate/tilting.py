@@ -340,7 +340,7 @@ def plan_working(c: FloatArray, propensities: FloatArray, n_options: IntArray) -
 
 
 def uniform_working(c: FloatArray, propensities: FloatArray, own: BoolArray) -> tuple[FloatArray, BoolArray]:
-    """Compute q for uniformly drawn options, shape (N, K), and whether each item's draw was uniform, (N,)."""
+    """Return q for items with uniform draws, shape (N, K), and whether each item's draw was uniform, (N,)."""
     high = np.where(own, propensities, 0.0).max(axis=1)
     low = np.where(own, propensities, np.inf).min(axis=1)
     others = np.maximum((own & (c == 0)).sum(axis=1, keepdims=True), 1)
@@ -441,7 +441,7 @@ def _extend(end: float, side: int, rows: TiltedRows, null: Null, df: float, leve
     Parameters
     ----------
     end, side
-        Upper end and 1, or minus the lower end and −1.
+        For an upper end: the end, and 1. For a lower end: its negative, and −1.
     null
         Score test at the largest tilt on this side.
     df, level

@@ -379,7 +379,7 @@ def published_score(L: float, U: float, N: int) -> float | None:
 
 
 def optimal_score(L: float, U: float, N: int) -> float | None:
-    """Return the score OMS at its true optimum, the maximum of S over t_u in [0, L² − U²]; None if L ≤ U."""
+    """Return the score OMS: the maximum of `margin_score` over t_u in [0, L² − U²]; None if L ≤ U."""
     _check_score(L, U, N)
     if L <= U:
         return None
