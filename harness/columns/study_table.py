@@ -528,7 +528,7 @@ class QuestionColumns:
 
     @cached_property
     def item_order(self) -> NDArray[np.uint64]:
-        """Pseudo-random sort key of every question's item, shape (R,): keeps an item's questions together."""
+        """Pseudo-random sort key, shape (R,); questions about the same item have the same key."""
         ids = self.index.ids
         items, which = np.unique(self.item, return_inverse=True)
         order = [derive_seed(0, "drawn", ids[i]) for i in items.tolist()]
@@ -847,7 +847,7 @@ def keep_drawn(predictions: PredictionColumns, labels: LabelColumns) -> Predicti
 
 
 def keep_predicted(labels: LabelColumns, predictions: PredictionColumns) -> LabelColumns:
-    """Keep only labels of items that the model was asked about (not all, if its run is unfinished)."""
+    """Keep only labels of items that the model was asked about; an unfinished run lacks some items."""
     kept = predictions.is_there[labels.item]
     return labels if kept.all() else labels.take(np.flatnonzero(kept))
 

@@ -1116,7 +1116,7 @@ def classification_report(
     EstimateError
         If the labels contradict each other.
     TypeError
-        If second questions refer to other items.
+        If `second` is not over the same items as `labels`.
 
     Examples
     --------
@@ -1157,7 +1157,7 @@ class CostComparison(Comparison):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ClassComparison(Displayable):
-    """Differences of results by class between models.
+    """Differences between models in their results by class.
 
     Attributes
     ----------

@@ -503,9 +503,8 @@ _MANY = 5_000
 def blaker(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
     """Return Blaker's exact interval of a success probability q, with ends rounded outwards.
 
-    It is computed from S successes in n trials.
-
-    Beyond 5,000 trials it is Clopper and Pearson's interval.
+    S is the number of successes in n trials. With more than 5,000 trials, Clopper and Pearson's interval is
+    returned instead.
 
     Raises
     ------

@@ -114,7 +114,7 @@ def watch_unequal(predictions: PredictionColumns, labels: LabelColumns, *, level
 
 
 def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[DrawnAnswers]:
-    """Collect the answered items of every draw; raises the errors of `watch_unequal`."""
+    """Collect the answered items of every draw. Errors are those of `watch_unequal`."""
     evidence = Evidence.gather([predictions], labels, tilted=False)
     return _part_draws(*_see_items(evidence.option(), evidence.sample), evidence.items, labels)
 
@@ -448,7 +448,7 @@ def accuracy(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evaluation:
-    """Arguments of `accuracy`, to compute the same estimate from different labels of the same items.
+    """Arguments of `accuracy`, kept to make the same kind of estimate from other labels of the same items.
 
     Raises
     ------

@@ -226,8 +226,8 @@ class UnequalAnswers:
     rates
         Shape (K,): answering rate of every option; None if the propensities cannot be corrected.
     refusal_rates
-        Shape (K,): answering rate of every option. Given only if all answers are "no", for example because
-        items were selected by a "no"; `rates` is then None.
+        Shape (K,): answering rate of every option if all answers are "no", for example because items were
+        selected by a "no"; `rates` is then None. In every other case, `refusal_rates` is None.
     """
 
     least: float

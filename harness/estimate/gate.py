@@ -399,10 +399,10 @@ def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:
 def _see_sides(
     model: PredictionColumns, labels: LabelColumns
 ) -> tuple[Sequence[DrawnAnswers], Sequence[DrawnAnswers], Sequence[DrawnAnswers]]:
-    """Return the draws in three versions, which differ in how unknown answers count.
+    """Return the answers of every draw three times, with unknown answers counted in three ways.
 
-    They count against the model in the first version, in its favour in the second, and not at all in the
-    third.
+    Unknown answers count against the model in the first result, in its favour in the second, and not at all
+    in the third.
     """
     if labels.is_resolved:
         items, low, high = resolved_ends(labels, [model])

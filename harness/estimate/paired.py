@@ -389,7 +389,8 @@ def several_answers(
 ) -> FoundDifference:
     """Estimate the difference if items have several answers, with the interval of `routed_mean`.
 
-    Each end of the interval is at least as far from the estimate as for models that never differ.
+    Each end of the interval is at least as far from the estimate as it would be for two models that never
+    differ.
     """
     data = informed(np.stack([first, second], axis=1), data)
     found = routed_mean(

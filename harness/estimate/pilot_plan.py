@@ -420,9 +420,9 @@ class ItemVariance:
     whole
         Variance of outcomes around their mean.
     near, pool
-        Variance of outcomes around each item's expected value according to a judge, and number N of items of
-        the pool that the judge covers. With n drawn items, the variance is (1 − n/N) near + (n/N) whole.
-        Without a judge, `pool` is 0.
+        Variance of outcomes around the value that a judge expects for the item; and number N of pool items,
+        if the judge covers the pool, otherwise 0. With n of N items drawn, the variance of an estimate per
+        item is (1 − n/N) near + (n/N) whole.
     between, far
         Variance between strata, which a stratified draw removes, and the sum of squares added for items far
         from the mean (see `design_effect`). Both 0 if unused.
@@ -609,7 +609,7 @@ _LARGEST = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """The goal of a plan: find the questions needed for a half-width, or the half-width of some questions.
+    """The goal of a plan: a half-width to reach, or the affordable number of questions.
 
     Attributes
     ----------
@@ -788,8 +788,8 @@ class PlanText:
         row
             Row with the model's name and side information.
         found
-            First, the number of questions that suffices, or the half-width that is not exceeded, in 80 % of
-            studies; second, its mean over studies.
+            Two numbers of questions, or two half-widths, as the goal requires: the first is large enough in
+            80 % of studies, the second on average.
         ends
             Ends of the confidence interval of the first number in `found`.
         without

@@ -483,9 +483,9 @@ def routed_pool(
 
 
 def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:
-    """Select a part of the items without a question.
+    """Select a random part of the items that have no question.
 
-    The share that is kept equals the share of answered items among the items with a question.
+    The share that is selected equals the share of answered items among the items with a question.
     """
     passed = np.flatnonzero(everywhere & ~labels.asked_items)
     if not passed.size:

@@ -653,9 +653,10 @@ class RehearsedProtocol:
     def rehearse(
         self, population: SimulatedPopulation, accuracy: float, level: float, questions: float
     ) -> WidthPromise:
-        """Simulate studies that are as informative as `questions` questions.
+        """Simulate studies in which experts never err, and return their half-widths.
 
-        A simulated study has at most 2,000 items.
+        A simulated study is as informative as `questions` questions to experts who err, except that it has at
+        most 2,000 items.
         """
         each, errors = questions_per_item(self.name, population, accuracy), self.variance / self.free
         items = math.floor(min(_MANY, max(_FEW, questions / errors / each)) + 1e-9)
@@ -687,7 +688,7 @@ class RehearsedProtocol:
         return math.ceil(questions * self.variance / self.free)
 
     def plan_difference(self, K: int, accuracy: float, aim: PlannedTest, questions: int) -> float:
-        """Return the smallest difference that `questions` detect with the planned power, at most 1."""
+        """Return the smallest difference (at most 1) that this number of questions detects as planned."""
         asked = questions * self.free / self.variance
         found = aim.distance * math.sqrt(self.free / asked)
         for _ in range(_ROUNDS):
@@ -875,8 +876,8 @@ class ClusterDesign:
     def count_questions(self, independent: float, how: str) -> int:
         """Return how many clustered questions give the half-width of `independent` unclustered questions.
 
-        An interval needs at least `FEWEST_EFFECTIVE` clusters, so the result is at least their number of
-        questions.
+        An interval needs at least `FEWEST_EFFECTIVE` clusters, so the result is at least the number of
+        questions in that many clusters.
         """
         least = max(independent * self.effect, FEWEST_EFFECTIVE * self.size * (self.size > 1))
         most = least * self.widen(least, how) ** 2

@@ -207,7 +207,7 @@ class SecondQuestions(SideInformation):
     second
         Second questions and their answers, which are not among the study's labels.
     least
-        Second answers are used for a model if there are at least this many about its items.
+        Smallest number of second answers about a model's items with which the model gets an estimate.
 
     Examples
     --------

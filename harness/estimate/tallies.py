@@ -24,8 +24,8 @@ are one trial, because items are counted, and not questions.
 uses the method of variance estimates recovery (MOVER; Zou & Donner 2008, Statistics in Medicine 27): the
 distances of each part's limits from its estimate are squared and added. So the interval keeps the asymmetry
 and the small-sample corrections of its parts, which value ± z·se does not. It is approximate, even with exact
-parts: by enumeration, two strata of 12 to 60 items have a mean coverage of .96 and at least .93 (.915 with 12
-items in a stratum).
+parts: by enumeration, two strata of 12 to 60 items have a mean coverage of .96. The lowest coverage is .93,
+or .915 if a stratum has only 12 items.
 
 Strata may come from a model's own confidence (`stratify_by_confidence`). If the model is more confident on
 items that it answers correctly, accuracies differ between strata, and the variance of the estimate does not
@@ -473,8 +473,8 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
     """Estimate the weighted mean accuracy of several groups by one joint test.
 
     The test is `weighted_score` for ``ord`` and ``comp``, and for any estimator if some items have several
-    refused options. In every other case it is `tilted_score`. `groups` contains pairs (weight, tally); weights
-    and K of the groups can differ.
+    refused options. In every other case it is `tilted_score`. `groups` contains pairs (weight, tally).
+    Weights and K of the groups can differ.
     """
     readable = [(w, t) for w, t in groups if t.n_readable]
     n, carried = sum(t.n_labelled for _, t in groups), sum(t.n_readable for _, t in groups)
@@ -598,7 +598,7 @@ def estimate_counts(
     Returns
     -------
     Estimates
-        ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``; `undefined` gives the reason for every missing one.
+        ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``; `undefined` maps missing estimates to the reasons.
 
     Examples
     --------

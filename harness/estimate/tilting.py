@@ -26,8 +26,8 @@ options were drawn with unequal propensities, q is fitted to the propensities an
 
 The propensities order the options by how likely the draw considered them. γ is the degree to which the
 answers confirm this order, negative if they contradict it; δ is the difference in this degree for options
-that the target names. β and η shift the probabilities of the options that the target names, which the tilt of
-the interval also shifts. The four parameters are the posterior mode under normal priors. At the true mean the
+that the target names. β and η shift the probabilities of the options that the target names; the interval's
+tilt shifts the same probabilities. The four parameters are the posterior mode under normal priors. At the true mean the
 derivative of the score with respect to each of them has expectation 0, so fitting them to the same answers
 changes the distribution of the score only by O(1/N).
 """
