@@ -1382,8 +1382,8 @@ def explain_failed_calls(*models: PredictionColumns, found: tuple[float, float, 
     Parameters
     ----------
     found
-        Value and interval of the accuracy, or of a difference of two accuracies. If this is given, and the
-        items left out can hardly change the value, the result is empty too.
+        Value and interval of the accuracy, or of a difference of two accuracies. If given, "" is also
+        returned if the items left out can hardly change the value.
 
     Examples
     --------

@@ -17,7 +17,7 @@ moment equation
     ΣR_j² = o (1 − Σh_j²) + ρ s(θ̂) Σ[(1 − 2h_j) P_j + h_j² P],   o = Σ w_i² (g_i − ḡ)²
 
 which allows for a large cluster pulling ḡ towards itself (the bias correction of Bell & McCaffrey 2002, Surv.
-Methodol. 28). Both sides also contain a tenth of one more cluster that is wrong as a whole. So ρ is 1 if all
+Methodol. 28). A tenth of an additional cluster, wrong as a whole, is added to both sides. So ρ is 1 if all
 items are right, because such data do not show that items are independent.
 
 Residuals around θ use the normal quantile instead of Student's, because the sum of symmetric R_j divided by
@@ -65,8 +65,8 @@ p(A) jumps at ties of two outcomes, so it is not monotone, and a grid cannot fin
 branch and bound: on a cell [A1, A2], the outcomes that are extreme for *some* A of the cell form an upper and
 a lower set, whose probabilities are largest at A2 and at A1 (binomials increase stochastically in A). A cell
 whose bound is ≤ α contains no A with p(A) > α. The outermost of the remaining cells are halved until they are
-narrower than `tol`. The ends are cell edges on the outer side, so the interval is never too narrow, and less
-than `tol` too wide.
+narrower than `tol`. The ends are cell edges on the outer side, so the interval is never too narrow, and too
+wide by less than `tol`.
 
 **Approximate intervals** (`score_interval`, `likelihood_ratio_interval`) invert equation (★) of
 `oversight.harness.estimate.estimators`, so they allow samples with different K. Their arguments are the

@@ -781,7 +781,7 @@ class QuestionPlan(Displayable):
     picture: ClassVar[str] = "plan"
 
     def __str__(self) -> str:
-        """Name the protocols that need the fewest questions: one for an accuracy, one for a difference."""
+        """Name the protocol that needs the fewest questions for an accuracy, and the one for a difference."""
         lines = []
         for title, plans in (("accuracy", self.accuracy), ("difference of 2 models", self.difference)):
             best = min(plans, key=lambda plan: (plan.questions, plan.half_width))

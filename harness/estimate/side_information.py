@@ -24,9 +24,9 @@ judges, divided by the actual number. This ratio is the variance without judges 
 judges, both from the same answers. Each variance is the sum of squared deviations of the outcomes g at the
 estimate. The variance without judges weighs items drawn from a pool as if they had been drawn with equal
 probabilities. The standard error of the ratio's logarithm is the larger of two (Efron 1982, The Jackknife,
-the Bootstrap and Other Resampling Plans). The first is the infinitesimal jackknife over items or clusters,
-each of which contributes its share of one sum minus its share of the other sum. The second is the jackknife
-over ten groups of items or clusters, with the judges' parameters learned again for each group.
+the Bootstrap and Other Resampling Plans). The first is the infinitesimal jackknife over items or clusters:
+each contributes its share of the sum without judges minus its share of the sum with judges. The second is the
+jackknife over ten groups of items or clusters, with the judges' parameters learned again for each group.
 """
 
 from __future__ import annotations

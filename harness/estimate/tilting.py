@@ -27,9 +27,9 @@ options were drawn with unequal propensities, q is fitted to the propensities an
 The propensities order the options by how likely the draw considered them. γ is the degree to which the
 answers confirm this order, negative if they contradict it; δ is the difference in this degree for options
 that the target names. β and η shift the probabilities of the options that the target names; the interval's
-tilt shifts the same probabilities. The four parameters are the posterior mode under normal priors. At the true mean the
-derivative of the score with respect to each of them has expectation 0, so fitting them to the same answers
-changes the distribution of the score only by O(1/N).
+tilt shifts the same probabilities. The four parameters are the posterior mode under normal priors. At the
+true mean the derivative of the score with respect to each parameter has expectation 0, so fitting the
+parameters to the same answers changes the distribution of the score only by O(1/N).
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class TiltedRows:
     inverse_up, inverse_down
         1/π of the options with c = +1 and c = −1; 0 if the option is never asked about.
     linear, square
-        Σ q/π and Σ q²/π over the other options, without options that are never asked about.
+        Σ q/π and Σ q²/π over the other options, leaving out options that are never asked about.
     constant
         C of equation (G), if an option that is never asked about determines it; otherwise NaN.
     asked_c, asked_q, asked_inverse, yes

@@ -11,7 +11,8 @@ The advantage probability is the mean share of items on which the model agrees w
 least as much as annotator j.
 
 Source: Calderon, Reichart & Dror 2025, The Alternative Annotator Test for LLM-as-a-Judge, ACL. With fewer
-than 30 items the t-test is unreliable, so such an annotator is not tested, and `AnnotatorDuel.why` says so.
+than 30 items the t-test is unreliable, so annotators with fewer items are not tested, and their
+`AnnotatorDuel.why` says so.
 """
 
 from __future__ import annotations
