@@ -84,8 +84,8 @@ def read_queues(expert: IntArray, place: IntArray, answered: BoolArray, experts:
     An expert has reached all questions up to the last answered one. There is one exception: if the last
     question of the queue has no answer, an unanswered question fewer than `ON_SCREEN` positions before the
     last answer is perhaps still on the screen. The first such unanswered question and all questions after it
-    count as not reached. If the place of any of an expert's questions is unknown, the expert counts as having reached the
-    whole queue as soon as one question is answered.
+    count as not reached. If the place of any of an expert's questions is unknown, the expert counts as having
+    reached the whole queue as soon as one question is answered.
 
     Parameters
     ----------

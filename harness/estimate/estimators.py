@@ -471,8 +471,8 @@ def make_point(
     misses
         Samples of refused options, one per effective K.
     published
-        Whether to use the paper's conventions: denominators n − 1, q̂ as observed, and weights of Eq. 7 also
-        for samples that do not vary.
+        Whether to use the paper's conventions: denominators n − 1, q̂ as observed, and the weights of Eq. 7
+        even if a sample does not vary.
 
     Raises
     ------

@@ -402,7 +402,7 @@ def accuracy(
         Stratum of every item, see `Strata`.
     published
         Whether to use the paper's conventions: denominators n − 1 in ``ord`` and ``comp``, the observed q̂ in
-        the standard error of ``ml``, and weights of Eq. 7 also for samples that do not vary.
+        the standard error of ``ml``, and the weights of Eq. 7 even if a sample does not vary.
     gold
         Experts' answers about gold items (known truth). If given, the estimate is corrected for experts'
         errors.

@@ -297,8 +297,8 @@ def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> Predict
     """Keep only the predictions on items of the pilot.
 
     If there is a pool, these are the items drawn from it. Without a pool, they are the items asked about.
-    Items with an unreadable prediction may then have got no questions; the share of them that is kept equals
-    the share of the readable predictions that were asked about.
+    Items with an unreadable prediction then often have no question. The share of these items that is kept
+    equals the share of readable predictions that were asked about.
     """
     if labels.pool is not None:
         return keep_drawn(predictions, labels)

@@ -63,7 +63,8 @@ class TwoPhase:
     Attributes
     ----------
     first
-        First questions and their answers; the posterior is the working distribution, positive on all options.
+        First questions and their answers. Its `posterior` is the working distribution, which is positive on
+        all options.
     c
         Shape (N, K): target, 1 at the prediction and 0 elsewhere.
     chance
