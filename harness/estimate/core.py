@@ -699,7 +699,7 @@ def kl(p: float, q: float) -> float:
 
 
 def chernoff_low(mean: float, n: int, m: float) -> float:
-    """Bound P(X̄ ≤ mean) from above if E X ≥ m: exp(−n KL(mean‖m)) for mean < m, else 1.
+    """Return an upper bound on P(X̄ ≤ mean) if E X ≥ m: exp(−n KL(mean‖m)) if mean < m, otherwise 1.
 
     X̄ is the mean of n independent variables in [0, 1]. Source: Chernoff; Hoeffding 1963.
 
@@ -712,7 +712,7 @@ def chernoff_low(mean: float, n: int, m: float) -> float:
 
 
 def chernoff_high(mean: float, n: int, m: float) -> float:
-    """Bound P(X̄ ≥ mean) from above if E X ≤ m: exp(−n KL(mean‖m)) for mean > m, else 1.
+    """Return an upper bound on P(X̄ ≥ mean) if E X ≤ m: exp(−n KL(mean‖m)) if mean > m, otherwise 1.
 
     Examples
     --------
