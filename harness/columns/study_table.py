@@ -79,13 +79,13 @@ class Queues:
 
 
 def read_queues(expert: IntArray, place: IntArray, answered: BoolArray, experts: int) -> Queues:
-    """Compute how far every expert has come, and which questions were passed over.
+    """Compute how far every expert has come, and which questions each expert passed over.
 
     An expert has reached all questions up to the last answered one. There is one exception: if the last
     question of the queue has no answer, an unanswered question fewer than `ON_SCREEN` positions before the
-    last answer is perhaps still on the screen. The first such question and all later ones count as not
-    reached. If the place of any of an expert's questions is unknown, the expert counts as having reached the
-    whole queue as soon as one question is answered.
+    last answer is perhaps still on the screen. The first such unanswered question and all questions after it
+    count as not reached. If the place of any of an expert's questions is unknown, the expert counts as having
+    reached the whole queue as soon as one question is answered.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ class PredictionColumns:
 
     @property
     def has_failed(self) -> BoolArray:
-        """Whether every call to the model failed on each item, shape (N,)."""
+        """Whether all calls to the model about an item failed, for each item; shape (N,)."""
         return np.asarray(self.option == FAILED)
 
     @property
@@ -528,7 +528,7 @@ class QuestionColumns:
 
     @cached_property
     def item_order(self) -> NDArray[np.uint64]:
-        """Pseudo-random sort key of every question's item, shape (R,): keeps an item's questions together."""
+        """Pseudo-random sort key, shape (R,); questions about the same item have the same key."""
         ids = self.index.ids
         items, which = np.unique(self.item, return_inverse=True)
         order = [derive_seed(0, "drawn", ids[i]) for i in items.tolist()]
@@ -847,7 +847,7 @@ def keep_drawn(predictions: PredictionColumns, labels: LabelColumns) -> Predicti
 
 
 def keep_predicted(labels: LabelColumns, predictions: PredictionColumns) -> LabelColumns:
-    """Keep only labels of items that the model was asked about (not all, if its run is unfinished)."""
+    """Keep only labels of items that the model was asked about; an unfinished run lacks some items."""
     kept = predictions.is_there[labels.item]
     return labels if kept.all() else labels.take(np.flatnonzero(kept))
 

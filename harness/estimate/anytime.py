@@ -1,9 +1,9 @@
 """Confidence intervals that stay valid if they are computed repeatedly while answers arrive.
 
-A fixed 95 % interval that is computed repeatedly misses the truth in far more than 5 % of studies: with an
-analysis every 10 labels up to 1000, in about a third of them. There are two remedies. Intervals for a planned
-number of interim analyses (`obrien_fleming_level`) are narrower. Confidence sequences (`likelihood_sequence`,
-`draw_betting_sequence`) are wider, and valid at all times together.
+A fixed 95 % interval that is computed repeatedly misses the truth in far more than 5 % of studies. With an
+analysis every 10 labels up to 1000, about a third of studies miss it. There are two remedies. Intervals for a
+planned number of interim analyses (`obrien_fleming_level`) are narrower. Confidence sequences
+(`likelihood_sequence`, `draw_betting_sequence`) are wider, and valid at all times together.
 
 **Items drawn with unequal, recorded probabilities** (`draw_betting_sequence`), in one draw or several. The
 b-th draw takes n_b of the N_b items that remain, item i with probability ρ_i. If its answers arrive in random
@@ -189,10 +189,11 @@ def score_betting_sequence(
     """Return a confidence sequence from bets on likelihood scores, with clusters as independent units.
 
     An item's score is 1/A if its prediction was shown to be right, −1/(1 − A) if shown to be wrong, and
-    1/(A + K' − 2) if only other options were refused. At the true accuracy A each score has mean 0, even if
-    the items of a cluster are dependent. So Π_j (1 + λ s_j(A)) over the sums s_j of the clusters' scores is a
-    martingale with mean 1, and so is its mixture over λ. An A at which the mixture reaches 1/(1 − level) is
-    excluded (Ville's inequality). |λ| is limited so that no factor is negative, even for the largest cluster.
+    1/(A + K' − 2) if neither is known and other options were refused. At the true accuracy A each score has
+    mean 0, even if the items of a cluster are dependent. So Π_j (1 + λ s_j(A)) over the sums s_j of the
+    clusters' scores is a martingale with mean 1, and so is its mixture over λ. An A at which the mixture
+    reaches 1/(1 − level) is excluded (Ville's inequality). |λ| is limited so that no factor is negative, even
+    for the largest cluster.
 
     A partly answered cluster contributes the answers it has. The coverage is then only asymptotic (central
     limit theorem), and requires answers in random order.

@@ -16,8 +16,8 @@ items. Tests that depend on the truth are corrected (`deflate_for_clusters`).
 All tests of all models of a study are one family (`split_levels`). Some test fails in at most 5 % of studies
 if every assumption holds, no model is worse than guessing, and experts' true odds are within the tolerances.
 No test can prove the assumptions; experts who err equally often in both directions pass all of them. Some
-checks are voiding: if such a check fails, the data contradict an assumption that the estimate needs, and its
-interval does not hold.
+checks are voiding: if such a check fails, the data contradict an assumption of the estimate, and the
+estimate's interval does not hold.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ def asked_predicted(predictions: PredictionColumns, labels: LabelColumns, alpha:
 def yes_rate(labels: LabelColumns, alpha: float) -> Check:
     """Test that the share of yes answers is 1/K, as under uniform routing.
 
-    A failure means that experts say no to true options too often, or yes to false options.
+    A failure means that experts too often say no to true options, or too often say yes to false options.
     """
     text = "{hits} yes among {n} answers, expected {expected:.1f}"
     odd = (
@@ -1224,9 +1224,11 @@ class _Data:
         return find_drawn(self.predictions, self.labels)
 
     def check_abstention(self) -> Check:
-        """Check that a slightly wider interval covers the estimates that all possible missing answers give.
+        """Check that unanswered questions cannot move the estimate far.
 
-        Estimates assume that a missing answer is unrelated to the truth, which no data can test.
+        The check passes if an interval of at most `WIDEST` times the width covers the estimates that the
+        missing answers could lead to. Estimates assume that a missing answer is unrelated to the truth, which
+        no data can test.
         """
 
         def make(labels: LabelColumns) -> Estimate:
@@ -1380,8 +1382,8 @@ def explain_failed_calls(*models: PredictionColumns, found: tuple[float, float, 
     Parameters
     ----------
     found
-        Value and interval of the accuracy, or of a difference of two accuracies. If this is given, and the
-        items left out can hardly change the value, the result is empty too.
+        Value and interval of the accuracy, or of a difference of two accuracies. If given, "" is also
+        returned if the items left out can hardly change the value.
 
     Examples
     --------

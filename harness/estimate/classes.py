@@ -183,7 +183,7 @@ def ratio_part(metric: str, share: Part, hit: Part, miss: Part, *, together: boo
         return alpha * share.value * hit.value - beta * (1 - share.value) * miss.value - gamma * share.value
 
     def reach(ratio: float, side: int) -> float:
-        """Return how far the lower end (`side` −1) or upper end (1) of D(r) is from its estimate."""
+        """Return the distance of D(r) from its lower end (`side` −1) or its upper end (`side` 1)."""
         alpha, beta, gamma = ratio_weights(metric, ratio)
         slope = alpha * hit.value + beta * miss.value - gamma
         distances = (
@@ -451,7 +451,7 @@ class ClassEvidence:
     def expect_yes(self, option: int, share: float) -> float:
         """Return the expected number of yes answers about a class with the given share of the items.
 
-        The number does not depend on how many answers are yes. If results were withheld for having few yes
+        Results are withheld if this expected number is small. If they were withheld for few observed yes
         answers, the results shown would be overestimates on average. If questions followed predictions, only
         questions about items predicted to be of the class count, and each of these counts as one yes.
         """
@@ -795,7 +795,7 @@ def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[En
 
 
 def _unknown(evidence: ClassEvidence, form: CostForm, places: IntArray) -> tuple[list[Entry], str]:
-    """Return the terms of costs that depend on the truth, and a reason to doubt an interval (or "")."""
+    """Return terms for the costs that depend on the truth, and a reason to doubt an interval (or "")."""
     found, why = list[Entry](), ""
     for weight, column in form.weights:
         option = np.full(len(evidence.population), -1)
@@ -849,7 +849,8 @@ def check_classes(classes: Sequence[str], costs: CostTable | None) -> int:
     Raises
     ------
     BadInput
-        If there are fewer than two classes, two are equal, or the cost table has another number of classes.
+        If there are fewer than two classes, two classes are equal, or the cost table is for a different
+        number of classes.
     """
     check_names("classes", classes)
     if len(classes) < 2 or len(set(classes)) < len(classes):
@@ -919,7 +920,7 @@ class ClassResult:
 
 
 class ClassResults:
-    """All results by class of one model; shares that several results need are computed once."""
+    """All results of one model, class by class; shares that several results need are computed once."""
 
     def __init__(
         self, evidence: ClassEvidence, classes: Sequence[str], costs: CostTable | None = None
@@ -956,9 +957,9 @@ class ClassResults:
         return self.mean(metric) if option < 0 else self.result(metric, option).estimate
 
     def reading(self, metric: str, option: int) -> tuple[Part, FloatArray | None, str]:
-        """Return a result, all items' influences on it (None if unknown), and why its interval may not hold.
+        """Return a result, every item's influence on it, and why its interval may not hold.
 
-        The reason is empty if nothing is wrong with the interval.
+        Influences that are unknown are None. The reason is empty if nothing is wrong with the interval.
         """
         made = self.estimate(metric, option)
         whole = range(len(self.classes)) if option < 0 else (option,)
@@ -1117,7 +1118,7 @@ def classification_report(
     EstimateError
         If the labels contradict each other.
     TypeError
-        If second questions refer to other items.
+        If `second` is not over the same items as `labels`.
 
     Examples
     --------
@@ -1158,7 +1159,7 @@ class CostComparison(Comparison):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ClassComparison(Displayable):
-    """Differences of results by class between models.
+    """Differences between models in their results by class.
 
     Attributes
     ----------
@@ -1284,7 +1285,7 @@ def compare_classes(
 def _subtract(
     first: ClassResults, second: ClassResults, metric: str, option: int, unfinished: str
 ) -> tuple[Part, str]:
-    """Return the difference of a result between two models, and a reason to doubt its interval (or "").
+    """Return the difference of two models' results, and a reason to doubt its interval (or "").
 
     Raises
     ------

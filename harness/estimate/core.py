@@ -506,9 +506,8 @@ _MANY = 5_000
 def blaker(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
     """Return Blaker's exact interval of a success probability q, with ends rounded outwards.
 
-    It is computed from S successes in n trials.
-
-    Beyond 5,000 trials it is Clopper and Pearson's interval.
+    S is the number of successes in n trials. With more than 5,000 trials, Clopper and Pearson's interval is
+    returned instead.
 
     Raises
     ------
@@ -703,7 +702,7 @@ def kl(p: float, q: float) -> float:
 
 
 def chernoff_low(mean: float, n: int, m: float) -> float:
-    """Bound P(X̄ ≤ mean) from above if E X ≥ m: exp(−n KL(mean‖m)) for mean < m, else 1.
+    """Return an upper bound on P(X̄ ≤ mean) if E X ≥ m: exp(−n KL(mean‖m)) if mean < m, otherwise 1.
 
     X̄ is the mean of n independent variables in [0, 1]. Source: Chernoff; Hoeffding 1963.
 
@@ -716,7 +715,7 @@ def chernoff_low(mean: float, n: int, m: float) -> float:
 
 
 def chernoff_high(mean: float, n: int, m: float) -> float:
-    """Bound P(X̄ ≥ mean) from above if E X ≤ m: exp(−n KL(mean‖m)) for mean > m, else 1.
+    """Return an upper bound on P(X̄ ≥ mean) if E X ≤ m: exp(−n KL(mean‖m)) if mean > m, otherwise 1.
 
     Examples
     --------

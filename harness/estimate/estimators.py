@@ -75,7 +75,7 @@ def complementary_accuracy(K: float, S_c: int, n_c: int) -> float:
     Parameters
     ----------
     K
-        Number of options, ≥ 2; if m options of each item were refused, K' = 1 + (K − 1)/m.
+        Number of options, ≥ 2; if m options of each item were refused, pass K' = 1 + (K − 1)/m instead.
     S_c
         Number of "no" answers about an option that is not the predicted one, 0 ≤ S_c ≤ n_c.
     n_c
@@ -472,8 +472,8 @@ def make_point(
     misses
         Samples of refused options, one per effective K.
     published
-        Whether to use the paper's conventions: denominators n − 1, q̂ as observed, and weights of Eq. 7 also
-        for samples that do not vary.
+        Whether to use the paper's conventions: denominators n − 1, q̂ as observed, and the weights of Eq. 7
+        even if a sample does not vary.
 
     Raises
     ------

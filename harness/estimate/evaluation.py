@@ -114,7 +114,7 @@ def watch_unequal(predictions: PredictionColumns, labels: LabelColumns, *, level
 
 
 def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[DrawnAnswers]:
-    """Collect the answered items of every draw; raises the errors of `watch_unequal`."""
+    """Collect the answered items of every draw. Errors are those of `watch_unequal`."""
     evidence = Evidence.gather([predictions], labels, tilted=False)
     return _part_draws(*_see_items(evidence.option(), evidence.sample), evidence.items, labels)
 
@@ -402,7 +402,7 @@ def accuracy(
         Stratum of every item, see `Strata`.
     published
         Whether to use the paper's conventions: denominators n − 1 in ``ord`` and ``comp``, the observed q̂ in
-        the standard error of ``ml``, and weights of Eq. 7 also for samples that do not vary.
+        the standard error of ``ml``, and the weights of Eq. 7 even if a sample does not vary.
     gold
         Experts' answers about gold items (known truth). If given, the estimate is corrected for experts'
         errors.
@@ -448,7 +448,7 @@ def accuracy(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evaluation:
-    """Arguments of `accuracy`, to compute the same estimate from different labels of the same items.
+    """Arguments of `accuracy`, kept to make the same kind of estimate from other labels of the same items.
 
     Raises
     ------
@@ -713,7 +713,7 @@ def growing_accuracy(
 
 @lru_cache(maxsize=1)
 def _leave_open(labels: LabelColumns) -> LabelColumns:
-    """Return the labels with a design in which only answered and passed-over questions were drawn."""
+    """Return the labels as if only the answered and passed-over questions had been drawn."""
     return replace(labels, drawn=labels.questions, asked=mark(labels.item, labels.index.size))
 
 

@@ -226,8 +226,8 @@ class UnequalAnswers:
     rates
         Shape (K,): answering rate of every option; None if the propensities cannot be corrected.
     refusal_rates
-        Shape (K,): answering rate of every option. Given only if all answers are "no", for example because
-        items were selected by a "no"; `rates` is then None.
+        Shape (K,): answering rate of every option if all answers are "no", for example because items were
+        selected by a "no"; `rates` is then None. In every other case, `refusal_rates` is None.
     """
 
     least: float
@@ -659,14 +659,14 @@ def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
 def enough_clusters(
     items: IntArray, index: ItemIndex, cluster: ItemValues | None, weight: FloatArray | None = None
 ) -> IntArray | None:
-    """Return cluster numbers if an interval is possible; None if no items share a cluster.
+    """Return the cluster number of each of `items`; None if no two of them share a cluster.
 
     Raises
     ------
     EstimateError
         If an item has no cluster, or all items share one.
     NotIdentified
-        If there are too few effective clusters (`check_clusters`).
+        If there are too few effective clusters for an interval (`check_clusters`).
 
     Examples
     --------

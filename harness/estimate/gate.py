@@ -173,8 +173,8 @@ class WorstRates:
 
     With sensitivity s, specificity t and J = s + t − 1, an item whose true value is v has an outcome with the
     mean J v + r, where r = C(1 − J) + (1 − t)(Σ_k c_k − K C) with c and C of equation (G) (see the module).
-    The gain is the outcome minus r + J·bar; its mean is J (v − bar). The gain is linear in s and t, so it is
-    most extreme at an end of each range.
+    The gain is the outcome minus (r + J·bar); its mean is J (v − bar). The gain is linear in s and t, so it
+    is most extreme at an end of each range.
 
     Attributes
     ----------
@@ -402,10 +402,10 @@ def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:
 def _see_sides(
     model: PredictionColumns, labels: LabelColumns
 ) -> tuple[Sequence[DrawnAnswers], Sequence[DrawnAnswers], Sequence[DrawnAnswers]]:
-    """Return the draws in three versions, which differ in how unknown answers count.
+    """Return the answers of every draw three times, with unknown answers counted in three ways.
 
-    They count against the model in the first version, in its favour in the second, and not at all in the
-    third.
+    Unknown answers count against the model in the first result, in its favour in the second, and not at all
+    in the third.
     """
     if labels.is_resolved:
         items, low, high = resolved_ends(labels, [model])
@@ -547,7 +547,7 @@ def judge(
     gains
         Outcomes minus the bar, for the forecast of further answers.
     outcomes
-        Number of outcomes that `known.answers` answers gave; None for the number of `gains`.
+        Number of outcomes that came from the `known.answers` answers; by default the number of `gains`.
     """
     p_below = min(1.0, p_below)
     p_above = min(1.0, p_above)
@@ -901,7 +901,7 @@ def judge_interval(known: GateVerdict, now: float) -> GateVerdict:
 def _interval(
     models: Mapping[str, PredictionColumns], labels: LabelColumns, level: float, errors: ErrorRanges | None
 ) -> tuple[float, float, float, str]:
-    """Return the value, both ends of its interval, and a reason to doubt the interval (or "")."""
+    """Return the accuracy or difference, its interval's ends, and a reason to doubt the interval (or "")."""
     if len(models) == 2:
         (pair,) = compare(models, labels, level=level, errors=errors).pairs
         return pair.difference, pair.low, pair.high, pair.why

@@ -17,7 +17,7 @@ moment equation
     ΣR_j² = o (1 − Σh_j²) + ρ s(θ̂) Σ[(1 − 2h_j) P_j + h_j² P],   o = Σ w_i² (g_i − ḡ)²
 
 which allows for a large cluster pulling ḡ towards itself (the bias correction of Bell & McCaffrey 2002, Surv.
-Methodol. 28). Both sides also contain a tenth of one more cluster that is wrong as a whole. So ρ is 1 if all
+Methodol. 28). A tenth of an additional cluster, wrong as a whole, is added to both sides. So ρ is 1 if all
 items are right, because such data do not show that items are independent.
 
 Residuals around θ use the normal quantile instead of Student's, because the sum of symmetric R_j divided by
@@ -65,8 +65,8 @@ p(A) jumps at ties of two outcomes, so it is not monotone, and a grid cannot fin
 branch and bound: on a cell [A1, A2], the outcomes that are extreme for *some* A of the cell form an upper and
 a lower set, whose probabilities are largest at A2 and at A1 (binomials increase stochastically in A). A cell
 whose bound is ≤ α contains no A with p(A) > α. The outermost of the remaining cells are halved until they are
-narrower than `tol`. The ends are cell edges on the outer side, so the interval is never too narrow, and less
-than `tol` too wide.
+narrower than `tol`. The ends are cell edges on the outer side, so the interval is never too narrow, and too
+wide by less than `tol`.
 
 **Approximate intervals** (`score_interval`, `likelihood_ratio_interval`) invert equation (★) of
 `oversight.harness.estimate.estimators`, so they allow samples with different K. Their arguments are the
@@ -558,10 +558,10 @@ class _Lattice:
         return self._probability(edges, low, high)
 
     def _probability(self, edges: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-        """Return an upper bound of the probability of the extreme outcomes in every cell [A1, A2].
+        """Return, for every cell [A1, A2], an upper bound on the probability of an extreme outcome.
 
-        It is P(inner ≤ low) at A1 plus P(inner ≥ high) at A2, summed over all outcomes of the samples
-        `outer`. `inner` is the number of successes of the largest sample.
+        For each outcome of the samples `outer`, P(S ≤ low) at A1 and P(S ≥ high) at A2 are added, where S is
+        the number of successes of the largest sample, `inner`. The bound is the sum over these outcomes.
         """
         n = self.inner.n
         at_most = np.clip(np.floor(low + _TIE_TOLERANCE), -1, n).astype(np.int64)
@@ -661,8 +661,8 @@ def likelihood_ratio_interval(
 def _hull(holds: Callable[[float], bool], A: float) -> tuple[float, float]:
     """Return the outermost points at which a condition holds, found by a grid and bisection.
 
-    The result is (A, A) if the condition holds nowhere. This happens only for A = 0, if predictions are
-    refused more often than any A in [0, 1] explains.
+    The result is (A, A) if the condition holds nowhere. This happens only for A = 0, if experts refuse
+    predictions more often than any A in [0, 1] explains.
     """
 
     def search(end: float) -> float:

@@ -47,7 +47,7 @@ DIGITS = 9
 
 
 def guess_right(predicted: AnyIntArray, n_options: IntArray) -> FloatArray:
-    """Estimate the probability that each model is right on each item from all models' votes.
+    """Estimate, from all models' votes, the probability that each model is right on each item.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ class SecondRates:
         known to be false; rows sum to 1.
     narrower
         Expected standard error with second answers, divided by the standard error without, in (0, 1]. It is
-        the root of a mean of variance ratios over models, and assumes that the votes' posterior is right.
+        the square root of the models' mean variance ratio, and assumes that the votes' posterior is right.
     """
 
     chance: FloatArray

@@ -14,8 +14,8 @@ but does not make it invalid.
 
 **Guesses before any answer** (`guess_by_judges`). Draws use the probability that a model is right on an item.
 The value of the judges is learned from the present answers about other items, or comes from the prior if
-there are too few. A bad guess does no harm, because the probabilities of the draw are recorded and estimates
-are weighted by them.
+there are too few answers. A bad guess does no harm, because the probabilities of the draw are recorded and
+estimates are weighted by them.
 """
 
 from __future__ import annotations

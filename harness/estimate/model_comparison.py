@@ -461,7 +461,7 @@ def _test_signs(
 def why_unfinished(asked: BoolArray, complete: BoolArray) -> str:
     """Return why a comparison may be biased; empty if all models were run on all items asked about.
 
-    `complete`, shape (N,): whether an item was run with every model, with all samples.
+    `complete`, shape (N,): whether every model was run on the item, with all samples.
     """
     missing = np.count_nonzero(asked & ~complete)
     return (
@@ -478,8 +478,8 @@ def explain_hidden(
     """Return a message on how far unanswered questions could move a difference; empty if the effect is small.
 
     If a share ρ of the questions is answered and D is the estimate, the difference lies between ρ D − μ and
-    ρ D + μ. μ is a sum over unanswered items on which the models differ: such an item adds 1/(N π) if its
-    question, of propensity π, is about one of the two predictions, and 1/N otherwise.
+    ρ D + μ. μ is a sum over unanswered items on which the models differ. If the item's question is about one
+    of the two predictions and has propensity π, the item adds 1/(N π). In every other case it adds 1/N.
     """
     both = first.ran & second.ran
     silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size) & both

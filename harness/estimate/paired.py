@@ -35,7 +35,7 @@ difference estimated without correction is J D for all s and t. Therefore
   contains every d for which the interval of J D − d J contains 0 (Fieller 1954, JRSS B 16; the squared
   distances of the limits of J D and of J are added). If ranges of s and t are known instead, the interval is
   the union over these ranges
-* otherwise (other draws, unreadable predictions, clusters), every answer is corrected by gold
+* in every other case (other draws, unreadable predictions, clusters), every answer is corrected by gold
   (`corrected_mean`)
 
 Both corrections require that experts' error rates about an option depend only on whether it is true, and not
@@ -387,7 +387,8 @@ def several_answers(
 ) -> FoundDifference:
     """Estimate the difference if items have several answers, with the interval of `routed_mean`.
 
-    Each end of the interval is at least as far from the estimate as for models that never differ.
+    Each end of the interval is at least as far from the estimate as it would be for two models that never
+    differ.
     """
     data = informed(np.stack([first, second], axis=1), data)
     found = routed_mean(

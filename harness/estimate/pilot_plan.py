@@ -297,8 +297,8 @@ def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> Predict
     """Keep only the predictions on items of the pilot.
 
     If there is a pool, these are the items drawn from it. Without a pool, they are the items asked about.
-    Items with an unreadable prediction may then have got no questions; the share of them that is kept equals
-    the share of the readable predictions that were asked about.
+    Items with an unreadable prediction then often have no question. The share of these items that is kept
+    equals the share of readable predictions that were asked about.
     """
     if labels.pool is not None:
         return keep_drawn(predictions, labels)
@@ -420,15 +420,15 @@ class ItemVariance:
     whole
         Variance of outcomes around their mean.
     near, pool
-        Variance of outcomes around each item's expected value according to a judge, and number N of items of
-        the pool that the judge covers. With n drawn items, the variance is (1 − n/N) near + (n/N) whole.
-        Without a judge, `pool` is 0.
+        Variance of outcomes around the value that a judge expects for the item; and number N of pool items,
+        if the judge covers the pool, otherwise 0. With n of N items drawn, the variance of an estimate per
+        item is (1 − n/N) near + (n/N) whole.
     between, far
         Variance between strata, which a stratified draw removes, and the sum of squares added for items far
         from the mean (see `design_effect`). Both 0 if unused.
     means, curves
-        `means`, shape (G,): accuracies other than the estimated one. `curves`, shape (2, G): model-based
-        factors on `whole` and on `near` at these accuracies. None if the interval is not a score interval.
+        `means`, shape (G,): a grid of accuracies. `curves`, shape (2, G): factors by which `whole` and `near`
+        are multiplied at these accuracies. None if the interval is not a score interval.
     """
 
     whole: float
@@ -487,7 +487,7 @@ def side_variances(
     pool
         Number of items of the pool, if items are to be drawn from one.
     curved
-        Whether to compute the variances at other means also.
+        Whether to compute the variances also at accuracies other than `mean`.
 
     Raises
     ------
@@ -515,7 +515,7 @@ def side_variances(
 
 
 def accuracy_variance(pilot: PilotAnswers, mean: float) -> float:
-    """Return the variance per item without side information, from the working model and not from outcomes."""
+    """Return the variance per item without side information at the accuracy `mean`, computed by a model."""
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
     inner = min(1 - 1e-9, mean / share)
@@ -593,7 +593,7 @@ def _between_strata(pilot: PilotAnswers, best: FloatArray) -> float:
 
 
 def _project(values: FloatArray, guess: FloatArray | None) -> tuple[float, float]:
-    """Return the part of the values' variance that is linear in `guess`, and the upward bias of this part."""
+    """Return the variance of the values that a linear fit on `guess` explains, and its upward bias."""
     if guess is None or not float(np.ptp(guess)) > 0:
         return 0.0, 0.0
     product, spread = (values - values.mean()) * (guess - guess.mean()), float(guess.var())
@@ -609,7 +609,7 @@ _LARGEST = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """The goal of a plan: find the questions needed for a half-width, or the half-width of some questions.
+    """The goal of a plan: a half-width to reach, or the affordable number of questions.
 
     Attributes
     ----------
@@ -767,7 +767,7 @@ class PlanText:
         return questions * self.aim.answered / self.cost
 
     def refuse_items(self, sought: float) -> str:
-        """Return why the pool is too small for a plan with result `sought`; empty if it is large enough."""
+        """Return why the pool is too small for the planned number `sought`; empty if it is large enough."""
         items = math.ceil(self.count_items(sought))
         if items < self.size:
             return ""
@@ -788,8 +788,8 @@ class PlanText:
         row
             Row with the model's name and side information.
         found
-            First, the number of questions that suffices, or the half-width that is not exceeded, in 80 % of
-            studies; second, its mean over studies.
+            Two numbers of questions, or two half-widths, as the goal requires: the first is large enough in
+            80 % of studies, the second on average.
         ends
             Ends of the confidence interval of the first number in `found`.
         without
@@ -950,9 +950,10 @@ def _round(items: float) -> int:
 
 
 def _widen(sought: float, spread: tuple[float, float], ratio: Ratio | None) -> tuple[float, float]:
-    """Return an interval around `sought` that allows for the uncertainty of accuracy and side information.
+    """Return an interval for the planned number `sought`.
 
-    `spread` is the result of `_spread`, and `ratio` the result of `find_ratios`.
+    It allows for the uncertainty of the accuracy (`spread`, from `_spread`) and of the value of side
+    information (`ratio`, from `find_ratios`).
     """
     learned = math.log(ratio.high / ratio.value) if ratio else 0.0
     low, high = (math.hypot(math.log(each), learned) for each in spread)

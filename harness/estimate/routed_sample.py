@@ -200,8 +200,8 @@ def settled_sample(option: IntArray, right: IntArray, n_options: IntArray) -> Ro
     Parameters
     ----------
     option, right
-        Shape (N,): predicted option (−1 for unreadable, which gives no answer), and whether it is right (1)
-        or wrong (0).
+        Shape (N,): predicted option, −1 for unreadable (no question is then asked); and whether the option is
+        right (1) or wrong (0).
     n_options
         Shape (N,): number of options; ignored for an unreadable prediction.
     """
@@ -486,9 +486,9 @@ def routed_pool(
 
 
 def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:
-    """Select a part of the items without a question.
+    """Select a random part of the items that have no question.
 
-    The share that is kept equals the share of answered items among the items with a question.
+    The share that is selected equals the share of answered items among the items with a question.
     """
     passed = np.flatnonzero(everywhere & ~labels.asked_items)
     if not passed.size:
@@ -586,10 +586,10 @@ def shared_propensities(
     """Compute propensities for one question per item that serves several models; shape (N, width).
 
     π_k = (1 − ε) √(n_k s_k)/Σ_j √(n_j s_j) + ε/K, where n_k models predict option k and s_k = p_k(1 − p_k).
-    Derivation: for C = 0, the sum of the models' variances is Σ_k n_k s_k/π_k, which is smallest at π_k ∝
-    √(n_k s_k) (Cauchy–Schwarz). The share ε is spread uniformly over the item's K options. It bounds 1/π by
-    K/ε, and makes the answers useful for models that are added later. Items without a readable prediction get
-    uniform propensities that sum to 1, or 0 if ε = 0.
+    Derivation: with C = 0 in equation (G) of `routed_means`, the sum of the models' variances is
+    Σ_k n_k s_k/π_k, which is smallest at π_k ∝ √(n_k s_k) (Cauchy–Schwarz). The share ε is spread uniformly
+    over the item's K options. It bounds 1/π by K/ε, and makes the answers useful for models that are added
+    later. Items without a readable prediction get uniform propensities that sum to 1, or 0 if ε = 0.
 
     Parameters
     ----------

@@ -488,7 +488,7 @@ def _half_width(protocol: str, study: SimulatedPopulation, rng: np.random.Genera
 
 
 def share_widths(n: int, accuracy: float, level: float, share: float) -> tuple[float, float]:
-    """Return the mean and the quantile at `share` of the half-width of a binomial share's exact interval.
+    """Return the mean half-width of the exact binomial interval, and its quantile at probability `share`.
 
     Mean and quantile refer to studies of n items with an expected accuracy of `accuracy`.
     """
@@ -653,9 +653,10 @@ class RehearsedProtocol:
     def rehearse(
         self, population: SimulatedPopulation, accuracy: float, level: float, questions: float
     ) -> WidthPromise:
-        """Simulate studies that are as informative as `questions` questions.
+        """Simulate studies in which experts never err, and return their half-widths.
 
-        A simulated study has at most 2,000 items.
+        A simulated study is as informative as `questions` questions to experts who err, except that it has at
+        most 2,000 items.
         """
         each, errors = questions_per_item(self.name, population, accuracy), self.variance / self.free
         items = math.floor(min(_MANY, max(_FEW, questions / errors / each)) + 1e-9)
@@ -687,7 +688,7 @@ class RehearsedProtocol:
         return math.ceil(questions * self.variance / self.free)
 
     def plan_difference(self, K: int, accuracy: float, aim: PlannedTest, questions: int) -> float:
-        """Return the smallest difference that `questions` detect with the planned power, at most 1."""
+        """Return the smallest difference (at most 1) that this number of questions detects as planned."""
         asked = questions * self.free / self.variance
         found = aim.distance * math.sqrt(self.free / asked)
         for _ in range(_ROUNDS):
@@ -780,7 +781,7 @@ class QuestionPlan(Displayable):
     picture: ClassVar[str] = "plan"
 
     def __str__(self) -> str:
-        """Name the protocols that need the fewest questions: one for an accuracy, one for a difference."""
+        """Name the protocol that needs the fewest questions for an accuracy, and the one for a difference."""
         lines = []
         for title, plans in (("accuracy", self.accuracy), ("difference of 2 models", self.difference)):
             best = min(plans, key=lambda plan: (plan.questions, plan.half_width))
@@ -875,8 +876,8 @@ class ClusterDesign:
     def count_questions(self, independent: float, how: str) -> int:
         """Return how many clustered questions give the half-width of `independent` unclustered questions.
 
-        An interval needs at least `FEWEST_EFFECTIVE` clusters, so the result is at least their number of
-        questions.
+        An interval needs at least `FEWEST_EFFECTIVE` clusters, so the result is at least the number of
+        questions in that many clusters.
         """
         least = max(independent * self.effect, FEWEST_EFFECTIVE * self.size * (self.size > 1))
         most = least * self.widen(least, how) ** 2

@@ -63,7 +63,8 @@ class TwoPhase:
     Attributes
     ----------
     first
-        First questions and their answers; the posterior is the working distribution, positive on all options.
+        First questions and their answers. Its `posterior` is the working distribution, which is positive on
+        all options.
     c
         Shape (N, K): target, 1 at the prediction and 0 elsewhere.
     chance
@@ -207,7 +208,7 @@ class SecondQuestions(SideInformation):
     second
         Second questions and their answers, which are not among the study's labels.
     least
-        Second answers are used for a model if there are at least this many about its items.
+        Smallest number of second answers about a model's items with which the model gets an estimate.
 
     Examples
     --------

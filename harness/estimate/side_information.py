@@ -20,13 +20,13 @@ Judges' probabilities and the model's own prediction give every item a working d
 judge that is wrong, reversed or constant widens the interval but does not make it invalid.
 
 **Value of judges** (`measure_working`): the number of answers that would give the same precision without
-judges, divided by the number of answers. It is the variance without judges divided by the variance with
+judges, divided by the actual number. This ratio is the variance without judges divided by the variance with
 judges, both from the same answers. Each variance is the sum of squared deviations of the outcomes g at the
 estimate. The variance without judges weighs items drawn from a pool as if they had been drawn with equal
 probabilities. The standard error of the ratio's logarithm is the larger of two (Efron 1982, The Jackknife,
-the Bootstrap and Other Resampling Plans). The first is the infinitesimal jackknife over items or clusters,
-each of which contributes its share of one sum minus its share of the other sum. The second is the jackknife
-over ten groups of items or clusters, with the judges' parameters learned again for each group.
+the Bootstrap and Other Resampling Plans). The first is the infinitesimal jackknife over items or clusters:
+each contributes its share of the sum without judges minus its share of the sum with judges. The second is the
+jackknife over ten groups of items or clusters, with the judges' parameters learned again for each group.
 """
 
 from __future__ import annotations
@@ -489,16 +489,17 @@ def measure_working(
     level: float = 0.95,
     cluster: IntArray | None = None,
 ) -> Ratio | None:
-    """Measure how many times as many answers would be needed without judges; None if a variance is 0.
+    """Return the value of judges, as defined in the module; None if a variance is 0.
 
-    See "Value of judges" in the module.
+    It is the number of answers needed without judges, divided by the number needed with them.
 
     Parameters
     ----------
     predicted, data, level, cluster
         As in `estimate_working`.
     make
-        Function that makes the working distribution of all items, or of the items left by the jackknife.
+        Function that makes working distributions: for all items, and again for the items that remain each
+        time the jackknife leaves out a group.
     """
     every = np.arange(len(predicted))
     plain, judged = _variances(every, predicted, data, make, cluster)
@@ -945,7 +946,7 @@ def joint_level(level: float, models: int) -> float:
 
 
 def mark_joint(made: Estimates, level: float, models: int) -> Estimates:
-    """Set `level` in estimates that were made at `joint_level`, with a note; drop ``anytime``."""
+    """Mark estimates made at `joint_level` as jointly valid at `level`, and remove ``anytime``."""
     note = Note(NoteKind.JOINT, {"models": models})
     return Estimates(
         {

@@ -24,8 +24,8 @@ are one trial, because items are counted, and not questions.
 uses the method of variance estimates recovery (MOVER; Zou & Donner 2008, Statistics in Medicine 27): the
 distances of each part's limits from its estimate are squared and added. So the interval keeps the asymmetry
 and the small-sample corrections of its parts, which value ± z·se does not. It is approximate, even with exact
-parts: by enumeration, two strata of 12 to 60 items have a mean coverage of .96 and at least .93 (.915 with 12
-items in a stratum).
+parts: by enumeration, two strata of 12 to 60 items have a mean coverage of .96. The lowest coverage is .93,
+or .915 if a stratum has only 12 items.
 
 Strata may come from a model's own confidence (`stratify_by_confidence`). If the model is more confident on
 items that it answers correctly, accuracies differ between strata, and the variance of the estimate does not
@@ -106,7 +106,7 @@ class StratumEstimate:
     n
         Number of labelled items; 0 for combined strata.
     value, se
-        Estimated accuracy and its standard error, None if unknown.
+        Estimated accuracy, and its standard error; the standard error is None if unknown.
     interval
         Confidence interval, with its notes.
     """
@@ -474,8 +474,8 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
     """Estimate the weighted mean accuracy of several groups by one joint test.
 
     The test is `weighted_score` for ``ord`` and ``comp``, and for any estimator if some items have several
-    refused options; otherwise it is `tilted_score`. `groups` contains pairs (weight, tally), which may differ
-    in weight and K.
+    refused options. In every other case it is `tilted_score`. `groups` contains pairs (weight, tally).
+    Weights and K of the groups can differ.
     """
     readable = [(w, t) for w, t in groups if t.n_readable]
     n, carried = sum(t.n_labelled for _, t in groups), sum(t.n_readable for _, t in groups)
@@ -599,7 +599,7 @@ def estimate_counts(
     Returns
     -------
     Estimates
-        ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``; `undefined` gives the reason for every missing one.
+        ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``; `undefined` maps missing estimates to the reasons.
 
     Examples
     --------
@@ -771,7 +771,8 @@ class Design:
     width
         One more than the largest number of answered questions about one item.
     cell
-        Shape (n_items,): g·width + m for an item of group g with m refused options, or m = 0 if it has a yes.
+        Shape (n_items,): g·width + m for an item of group g with m refused options; m is 0 if the item has a
+        yes.
     total
         Shape (G·width,): number of labelled items in every cell.
     decisive
@@ -1104,7 +1105,8 @@ def tally_pool(predictions: PredictionColumns, labels: LabelColumns, strata: Str
 def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
     """Refuse designs that the likelihood of tallies does not cover.
 
-    These designs have unequal propensities, or unreadable predictions and only questions about predictions.
+    One such design has unequal propensities. In the other, all questions are about predictions, and some
+    predictions are unreadable.
     """
     propensity = labels.questions.propensity
     for row in np.flatnonzero((labels.questions.offered.number > 0) & (propensity < 1)):

@@ -26,10 +26,10 @@ options were drawn with unequal propensities, q is fitted to the propensities an
 
 The propensities order the options by how likely the draw considered them. γ is the degree to which the
 answers confirm this order, negative if they contradict it; δ is the difference in this degree for options
-that the target names. β and η shift the probabilities of the options that the target names, which the tilt of
-the interval also shifts. The four parameters are the posterior mode under normal priors. At the true mean the
-derivative of the score with respect to each of them has expectation 0, so fitting them to the same answers
-changes the distribution of the score only by O(1/N).
+that the target names. β and η shift the probabilities of the options that the target names; the interval's
+tilt shifts the same probabilities. The four parameters are the posterior mode under normal priors. At the
+true mean the derivative of the score with respect to each parameter has expectation 0, so fitting the
+parameters to the same answers changes the distribution of the score only by O(1/N).
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class TiltedRows:
     inverse_up, inverse_down
         1/π of the options with c = +1 and c = −1; 0 if the option is never asked about.
     linear, square
-        Σ q/π and Σ q²/π over the other options, without options that are never asked about.
+        Σ q/π and Σ q²/π over the other options, leaving out options that are never asked about.
     constant
         C of equation (G), if an option that is never asked about determines it; otherwise NaN.
     asked_c, asked_q, asked_inverse, yes
@@ -340,7 +340,7 @@ def plan_working(c: FloatArray, propensities: FloatArray, n_options: IntArray) -
 
 
 def uniform_working(c: FloatArray, propensities: FloatArray, own: BoolArray) -> tuple[FloatArray, BoolArray]:
-    """Compute q for uniformly drawn options, shape (N, K), and whether each item's draw was uniform, (N,)."""
+    """Return q for items with uniform draws, shape (N, K), and whether each item's draw was uniform, (N,)."""
     high = np.where(own, propensities, 0.0).max(axis=1)
     low = np.where(own, propensities, np.inf).min(axis=1)
     others = np.maximum((own & (c == 0)).sum(axis=1, keepdims=True), 1)
@@ -441,7 +441,7 @@ def _extend(end: float, side: int, rows: TiltedRows, null: Null, df: float, leve
     Parameters
     ----------
     end, side
-        Upper end and 1, or minus the lower end and −1.
+        For an upper end: the end, and 1. For a lower end: its negative, and −1.
     null
         Score test at the largest tilt on this side.
     df, level

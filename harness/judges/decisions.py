@@ -100,7 +100,7 @@ def read_answers(answers: Mapping[str, Any], item: Item, kind: str) -> tuple[flo
     Raises
     ------
     BadInput
-        If an answer is missing, has another type than its question, or is not a probability.
+        If an answer is missing, is not of its question's type, or is not a probability.
 
     Examples
     --------

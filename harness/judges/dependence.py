@@ -140,7 +140,7 @@ def _correlate(
 
 
 def _fisher(value: float, se: float, level: float, errors: float) -> tuple[float, float]:
-    """Return Fisher's interval with (effective number of errors) − 1 degrees of freedom."""
+    """Return Fisher's interval of the correlation `value`, with `errors` − 1 degrees of freedom."""
     centre, freedom = float(np.arctanh(value)), errors - 1
     t = float(stdtrit(freedom, 0.5 + level / 2)) * float(np.sqrt(errors / freedom))
     half = t * se / (1 - value**2)
@@ -155,7 +155,7 @@ def _worth(
     questions: JudgedQuestions,
     level: float,
 ) -> Measure:
-    """Return the effective number of independent judges."""
+    """Return how many independent judges the `number` judges are worth, from their mean correlation."""
     values = [one.correlation.value for one in between]
     for one in between:
         if one.correlation.value is None:

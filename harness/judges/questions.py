@@ -48,8 +48,8 @@ class JudgedQuestions:
     answer
         Shape (R,): 1 for yes, 0 for no.
     weight
-        Shape (R,): inverse propensity of the question, so the number of questions of `scope` that it
-        represents.
+        Shape (R,): inverse propensity of the question, which is the number of questions in `scope` that the
+        question represents.
     cluster
         Shape (R,): index of the independent unit, which is the item or its cluster.
     scope

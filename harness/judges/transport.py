@@ -5,9 +5,9 @@ source. On the target, the gap is the mean of answer − calibrated probability.
 questions with low probabilities and one for those with high probabilities, because a single gap could be near
 0 although these two are not. The calibration passes if the intervals of both gaps lie within ±margin. This is
 an intersection–union test (Berger 1982, Technometrics 24), which needs no correction for two tests. The
-calibration fails if one interval, with Bonferroni's correction, lies outside ±margin. Otherwise the result is
-undecided. The fitted calibration is treated as fixed, because the question is whether this calibration can be
-used.
+calibration fails if one interval, with Bonferroni's correction, lies outside ±margin. In every other case the
+result is undecided. The fitted calibration is treated as fixed, because the question is whether this
+calibration can be used.
 """
 
 from __future__ import annotations
@@ -257,7 +257,10 @@ def _corrected(level: float, parts: int) -> float:
 def _further(
     n: int, gaps: Sequence[float], spreads: Sequence[float], margin: float, level: float
 ) -> int | None:
-    """Return how many further questions give a verdict with probability 80 %; None if very many."""
+    """Return how many further questions lead to pass or fail with probability 80 %.
+
+    None if there are more than `MOST_QUESTIONS`.
+    """
     power = float(ndtri(_POWER))
     once, corrected = _corrected(level, 1), _corrected(level, len(gaps))
 

@@ -4,10 +4,10 @@
 Source: Krippendorff, "Content Analysis" (2004), ch. 11, and "Computing Krippendorff's Alpha-Reliability"
 (2011).
 
-If all ratings are alike, D_e = 0 and α = 0/0, because annotators who agree cannot be distinguished from
-annotators who always give the same label. Other implementations return 1 or nan, or raise an error; this one
-raises `NotIdentified`. The project has its own implementation because the published fast one is GPL, and the
-free ones loop over items or ratings in Python.
+If all ratings are alike, D_e = 0 and α = 0/0. Such ratings do not show whether annotators agree or always
+give the same label. So `NotIdentified` is raised; other implementations return 1 or nan, or raise an error.
+The project has its own implementation because the published fast one is GPL, and the free ones loop over
+items or ratings in Python.
 
 Both sums run only over the labels that occur, so no (K, K) table is made (`WeightedVotes`). Coincidences o_ck
 and distances δ²_ck are defined in sections C and D of the 2011 paper. An item with v_c of its m labels in

@@ -8,10 +8,11 @@ costs less. The false discovery rate over annotators is at most q (Benjamini & Y
 
 The winning rate is the share of annotators against whom H₀ is rejected; the model passes if it is at least ½.
 The advantage probability is the mean share of items on which the model agrees with the other annotators at
-least as much as annotator j.
+least as much as annotator j does.
 
 Source: Calderon, Reichart & Dror 2025, The Alternative Annotator Test for LLM-as-a-Judge, ACL. With fewer
-than 30 items the t-test is unreliable, so such an annotator is not tested, and `AnnotatorDuel.why` says so.
+than 30 items the t-test is unreliable, so annotators with fewer items are not tested, and their
+`AnnotatorDuel.why` says so.
 """
 
 from __future__ import annotations

@@ -128,8 +128,8 @@ class Evidence:
         Whether the model's agreement with the aggregate is 0 or 1 on every item, which means that no tie
         counts in part.
     x_t, largest
-        Mean agreement of all pairs, where each annotator is also paired with itself; and mean share of the
-        votes for an item's most frequent class. None if only published counts are known.
+        Means over items: the agreement of all pairs of annotators, including each annotator with itself; and
+        the share of votes for the item's most frequent class. None if only published counts are known.
     N_x
         Number of items with two or more labels; None means N.
     clusters, clusters_x
@@ -379,7 +379,7 @@ def published_score(L: float, U: float, N: int) -> float | None:
 
 
 def optimal_score(L: float, U: float, N: int) -> float | None:
-    """Return the score OMS at its true optimum, the maximum of S over t_u in [0, L² − U²]; None if L ≤ U."""
+    """Return the score OMS: the maximum of `margin_score` over t_u in [0, L² − U²]; None if L ≤ U."""
     _check_score(L, U, N)
     if L <= U:
         return None

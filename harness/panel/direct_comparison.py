@@ -59,7 +59,7 @@ class DirectResult:
     ----------
     difference, low, high
         Accuracy of the model minus accuracy of the average annotator, and the two-sided interval of this
-        difference, which is valid whatever the truth on the items on which experts abstained.
+        difference. The interval is valid whatever is true of the items on which experts abstained.
     p_value
         One-sided p-value of "the model is not better"; items on which experts abstained count as losses.
     level

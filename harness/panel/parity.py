@@ -344,8 +344,8 @@ class Parity(Displayable):
     guessing
         Accuracy of guessing a class uniformly.
     clusters, assumptions
-        Number of clusters (None if items are independent), and the assumptions that intervals make on
-        clusters.
+        Number of clusters (None if items are independent), and the assumptions about clusters that the
+        intervals need.
     undefined
         Name of a result → reason why it is withheld, if items are in clusters.
 

@@ -220,7 +220,7 @@ def list_conditions(
     margin
         Lower confidence bound of the model's agreement with the aggregate, minus the upper confidence bound
         of the lowest ceiling. The certificate stays valid if shared errors raise this agreement above the
-        model's accuracy by at most `margin`; oracle labels test this.
+        model's accuracy by at most `margin`. Oracle labels can test this condition.
     """
     if not certified:
         return ()

@@ -54,13 +54,13 @@ def draw_unit_more(draws: int, seed: int) -> FloatArray:
 def find_ends(
     lowered: FloatArray, raised: FloatArray, level: float, effective: float | None = None
 ) -> tuple[float, float]:
-    """Return the ends of an interval from random draws of a score that include one extreme unit.
+    """Return the ends of an interval of a score, from random draws to which one extreme unit was added.
 
     Parameters
     ----------
     lowered, raised
-        Shape (draws,): draws of the score with the added unit that lowers the score most, and with the added
-        unit that raises the score most.
+        Shape (draws,): the drawn scores if the added unit lowers the score most, and if it raises the score
+        most.
     effective
         Effective number of clusters; None if units are items. Random weights underestimate the variation of
         few or unequal clusters, so the tails are widened to those of Student's t with `effective` − 1
@@ -250,7 +250,8 @@ def estimate_difference(
     Parameters
     ----------
     sums, counts
-        Shape (k,): sum of the differences of every unit, in [−counts, counts], and number of its rows (> 0).
+        Shape (k,): sum of the differences over the unit's rows, in [−counts, counts]; number of the unit's
+        rows, above 0.
     size
         Mean number of rows per unit; by default the mean of `counts`.
     effective
