@@ -170,7 +170,7 @@ class Reflect(_LeaderPolicy):
 
     After GEPA (Agrawal et al. 2025), with complementary feedback: if an expert says no to the chosen option,
     the answer is certainly wrong and is shown as wrong. An answer that was not refuted may still be wrong; it
-    is shown as unknown, with the estimated share of wrong answers among unknown ones. Unlike GEPA, a child
+    is shown as unknown, with the estimated share of wrong answers among unknown ones. Unlike in GEPA, a child
     need not first win on a minibatch, because with complementary labels more than half of all batches of
     three contain no refuted answer. For a refuted answer, the model is also shown each call's question and
     reply, which reveal the cause.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """An expert's account; `password` is empty unless the account was just created.
+    """An expert's account.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ class WrongRows:
             raise self._found.error(good, _MEND)
 
     def raise_with(self, fatal: DataError, good: int) -> None:
-        """Raise `fatal`, which makes a whole file unreadable, and name the earlier bad rows too."""
+        """Raise `fatal`, the error of an unreadable file. Its message also names the bad rows found before."""
         if not self._refuses or not self._found.number:
             raise fatal
         self._found.add(fatal)
