@@ -145,9 +145,8 @@ def draw_splits(
 ) -> dict[str, tuple[Item, ...]]:
     """Draw the items for feedback, selection, confirmation and test.
 
-    Items of one cluster, and copies of an item, are in the same split. Otherwise a proposal could learn about
-    a patient or an item in one split and be scored on it in another split, so the results would be biased
-    upwards.
+    Items of one cluster, and copies of an item, are in the same split. If they were not, a proposal could be
+    scored on a patient or an item that it has seen in another split, and results would be biased upwards.
 
     Raises
     ------

@@ -277,7 +277,8 @@ async def continue_search(
 def _end_as_named(context: SearchContext) -> Ended | None:
     """Return the end of a search that stopped at a cap and named a winner, which can no longer change.
 
-    Returns None if no winner was named, or if the search ran to its end and recorded finalists.
+    Returns None if no winner was named, or if finalists were recorded, because the search then ran to its
+    end.
     """
     events = context.archive.events
     if "winner" not in events or "finalists" in events:

@@ -74,7 +74,7 @@ class Archive:
             self._join_family(candidate)
 
     def _join_family(self, candidate: Candidate) -> None:
-        """Record the lineage of a candidate: itself and its ancestors, except start programs."""
+        """Record a candidate's lineage: the candidate, and those ancestors that are not start programs."""
         families = self.table.failures.families
         made = [p for p in candidate.parents if self.candidates[p].slot >= 0]
         families[candidate.id] = frozenset((candidate.id,)).union(*(families[p] for p in made))

@@ -136,8 +136,8 @@ class ShrunkScores:
     Attributes
     ----------
     value
-        Â_j: the candidate's mean difference from the reference, over the items that the candidate answered,
-        plus the archive's level. The reference is each item's mean score over the candidates that answered at
+        Â_j: the archive's level, plus the candidate's mean difference from the reference over the items that
+        the candidate answered. The reference is each item's mean score over the candidates that answered at
         least 90 % of the items; the archive's level is the mean of the reference. Â_j equals the mean score
         if the candidate answered all items.
     se_relative

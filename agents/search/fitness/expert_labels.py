@@ -189,7 +189,7 @@ class ExpertLabels:
 
 
 def count_answers(items: Sequence[Item], labels: LabelColumns, *, with_open: bool = True) -> ClassCounts:
-    """Count each class's questions, and its questions with a yes or a no.
+    """Return, for each class, its number of questions, and how many of them were answered yes or no.
 
     Parameters
     ----------

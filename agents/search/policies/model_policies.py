@@ -142,7 +142,7 @@ class AFlow(_LeaderPolicy):
     After "AFlow: Automating Agentic Workflow Generation" (Zhang et al. 2025, ICLR): the model is asked for
     one change of a parent, given the parent's failures and the earlier changes of the parent. Unlike in the
     original, an earlier change is described as better, worse or undecided, because with a hundred labels most
-    differences are noise; only changes that are probably worse are discouraged. Failures show which choices
+    differences are noise. Only changes that are probably worse are discouraged. Failures show which choices
     experts refuted, but never the right answer. An unusable reply uses up a slot but costs no evaluation.
     """
 

@@ -78,7 +78,7 @@ class PolicyView:
         Reasons why the last programs were refused.
     judge
         Function that runs a candidate on feedback items until the given number of answers is refuted. It
-        returns each answer with the result of comparing it with the experts' labels.
+        returns the answers, each compared with the experts' labels.
     transcribe
         Function that returns a candidate's stored calls on a feedback item that it has answered.
     """

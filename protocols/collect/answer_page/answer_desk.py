@@ -52,8 +52,8 @@ class QuestionSheet:
         -------
         dict
             ``id``, ``text``, ``question``; ``description`` of the option asked about, empty if there is
-            none; ``options`` of the item, empty if all items have the same options; ``choices``: None for a
-            yes/no question, or one entry per option with ``label`` and ``description``;
+            none; ``options`` of the item, empty if all items have the same options; ``choices``: for a
+            panel, one entry per option with ``label`` and ``description``; for a yes/no question, None;
             ``words``: names of the verdicts, left out if they are the usual names;
             ``mark``: digest of all these fields except ``id``, 16 hexadecimal digits.
         """
