@@ -274,7 +274,7 @@ class _Slots:
 
 
 def _note_leaders(context: SearchContext, view: PolicyView) -> None:
-    """Record the best candidates that answered all items when a slot begins; `converged` compares them."""
+    """When a slot begins, record the best candidates that answered all selection items, for `converged`."""
     ranked = view.board.ranked()
     done = context.find_complete(ranked)
     leaders = [c for c in ranked if c in done][:LEADERS]

@@ -116,8 +116,8 @@ async def describe_cases(
 ) -> str:
     """Describe feedback items on which experts refuted the candidate, and items on which they did not.
 
-    The text contains at most `most` items. At most half of the items have a refuted answer, which is
-    certainly wrong; with `refuted_only`, all items have one. The text shows what experts say about the
+    The text contains at most `most` items. Items with a refuted answer, which is certainly wrong, fill at most
+    half of these places. With `refuted_only`, only such items are shown. The text shows what experts say about the
     candidate's own choice, but never the right option. `with_calls` adds the candidate's calls and replies on
     items with a refuted answer.
     """
