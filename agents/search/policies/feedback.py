@@ -116,10 +116,10 @@ async def describe_cases(
 ) -> str:
     """Describe feedback items on which experts refuted the candidate, and items on which they did not.
 
-    The text contains at most `most` items. Items with a refuted answer, which is certainly wrong, fill at most
-    half of these places. With `refuted_only`, only such items are shown. The text shows what experts say about the
-    candidate's own choice, but never the right option. `with_calls` adds the candidate's calls and replies on
-    items with a refuted answer.
+    The text contains at most `most` items. Items with a refuted answer, which is certainly wrong, fill at
+    most half of these places. With `refuted_only`, only such items are shown. The text shows what experts say
+    about the candidate's own choice, but never the right option. `with_calls` adds the candidate's calls and
+    replies on items with a refuted answer.
     """
     certain = most if refuted_only else most // 2
     refuted: list[tuple[Item, str]] = []
