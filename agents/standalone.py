@@ -96,7 +96,7 @@ class Workflow:
                 )
 
     async def answer(self, items: Sequence[Item], model: Model, *, concurrency: int = 8) -> list[Prediction]:
-        """Answer items. Returns one prediction per item, in order; its status shows a failure, if any.
+        """Answer items. Returns one prediction per item, in order. A prediction's status shows any failure.
 
         Raises
         ------

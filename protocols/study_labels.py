@@ -79,8 +79,8 @@ def text_key(study: Study, store: Store) -> int | None:
 class AskedLookup:
     """Looks up asked questions one by one, or reads all of them when that becomes faster.
 
-    A file normally has one answer per question, so a question is removed from memory when it is looked up; a
-    second lookup of the same question uses the database.
+    A question is removed from memory when it is looked up, because a file normally has one answer per
+    question. A second lookup of the question uses the database.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def route_questions(
     questions
         Number of questions for which items are drawn; None uses the number in study.toml.
     more
-        Number of questions to add to earlier ones. Further items are drawn for them, unless `second` is set.
+        Number of questions to add to earlier ones. If `second` is False, they are about newly drawn items.
     second
         Whether the `more` questions are second questions about items whose first answer was no.
 

@@ -1,7 +1,7 @@
 """Read ``workflow.toml``, which sets the roles and the prompt format of a study's workflows.
 
-The file is in the same folder as study.toml. Without it, calls ask for option letters, and if all items have
-the same options, there is one role per option::
+The file is in the same folder as study.toml. Without this file, calls ask for option letters, and there is
+one role per option if all items have the same options. An example of the file::
 
     style = "parts"            # format of a reply: "parts", "json" or "lines"
     answer = "option"          # content of an answer: "option" (its text) or "letter"

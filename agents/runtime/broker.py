@@ -128,10 +128,10 @@ class CallUnderWay:
     _started: float = field(default_factory=time.perf_counter)
 
     def rows(self, reply: ModelReply | None, price: Price | None, error: str = "") -> list[StoredCall]:
-        """Return the rows that store a call: its answer or error and, if any, usage of its other attempts.
+        """Return one row with a call's answer or error, and one with the usage of its other attempts, if any.
 
-        The row of the other attempts has a random key and is never looked up. If a failed call is requested
-        again, it is sent again, and its new row replaces the row with the error.
+        The second row has a random key and is never looked up. If a failed call is requested again, it is
+        sent again, and its new row replaces the row with the error.
         """
         used, answer = self.account.used, reply or _NOTHING
         sent = max(0, used.input_tokens - answer.input_tokens)

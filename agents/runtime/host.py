@@ -117,8 +117,8 @@ class DryRunBroker:
     words
         Content of fields without choices.
     asked
-        Number of characters, sent plus received, of each call that a broker would pay for, by the text and
-        the path of the call's request.
+        (text, path) of a request → number of characters that its call would send and receive. Contains each
+        call that a broker would pay for.
     """
 
     pick: int | None
@@ -169,9 +169,9 @@ class Workbench:
     shape
         Prompt format of the study.
     blames_program
-        Whether a call without a usable reply counts against the program, as in a search. If True, the item
-        counts as wrong unless the program still answers it, and other failures are stored with their times.
-        If False, the item's prediction gets the status FAILED.
+        Whether a call without a usable reply counts against the program, as in a search. If True, the program
+        can still answer the item; an item without an answer counts as wrong. Other failures are stored with
+        their times. If False, the item's prediction gets the status FAILED.
     """
 
     broker: RequestDraws | DryRunBroker
@@ -183,7 +183,7 @@ class Workbench:
 
 @dataclass(slots=True)
 class ItemUsage:
-    """Usage of one item's run so far, and why its latest failed call and latest unusable reply failed."""
+    """Usage of one item's run so far, and the reasons of its latest failed call and latest unusable reply."""
 
     started: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0

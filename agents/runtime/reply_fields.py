@@ -61,9 +61,8 @@ def read_fields(
     """Return the requested fields of a reply by name; a missing field is empty.
 
     If only one field was requested, and the reply has no parts and no JSON object, the whole reply is the
-    field's content. In the style ``"parts"``, contents are normalised if this is unambiguous: an answer
-    becomes the letter or text of the option that it names, and another field's content becomes the choice
-    that it names.
+    field's content. In the style ``"parts"``, an answer that names exactly one option becomes this option's
+    letter or text. The content of a field in `choices` becomes the choice that it names.
     """
     found = _find_fields(text, fields, shape)
     if found is None:

@@ -71,7 +71,7 @@ class RequestDraws(ABC):
         BudgetSpent
             If the call could cost more than the remaining budget.
         NoReply
-            If the reply stays empty or cut short, or this request is refused.
+            If the reply stays empty or cut short, or the endpoint refuses this request.
         TransientModelError
             If the call failed after all retries.
         FatalModelError

@@ -1,7 +1,7 @@
 """Run a workflow like a model, for ``oversight run --workflow``; its predictions are stored like any run's.
 
-On a cluster, programs run on the nodes, but the cache of calls and the account stay in this process. So if a
-node is lost, its program runs again on another node, and no stored call is paid for twice.
+On a cluster, programs run on the nodes, but this process stores calls and counts their usage. So if a node is
+lost, its program runs again on another node, and no stored call is paid for twice.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def run_workflow(
 ) -> tuple[int, CallUsage]:
     """Answer the items that have no answer in this run. Returns the number of these items and the usage.
 
-    An interrupted run can be continued, because answers are stored in portions, and calls one by one.
+    An interrupted run can be continued, because each call is stored at once, and answers in portions.
 
     Parameters
     ----------

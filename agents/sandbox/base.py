@@ -84,7 +84,7 @@ class ProgramOutcome:
 def read_outcome(pair: Any, limits: SandboxLimits) -> ProgramOutcome:
     """Turn a session's result into an outcome.
 
-    The result is a pair: the answer, or None if it is missing, and the reason why it is missing. A program
+    The result is a pair of the answer (None if missing) and the reason why the answer is missing. A program
     can forge this pair, but that affects only its own answer.
     """
     match pair:
@@ -145,8 +145,8 @@ class Sandbox(ABC):
     async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
         """Run ``forward`` on every task, each in a separate session. Returns the outcomes in order.
 
-        A program cannot find out how many tasks there are, or which one it is working on. So it behaves in
-        a search as in later use, and makes the same calls whenever it runs on a task again.
+        A program cannot find out how many tasks there are, or which one it is working on. So a program
+        behaves alike in a search and in later use, and a repeated run on a task makes the same calls.
 
         Raises
         ------

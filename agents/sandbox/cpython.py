@@ -139,7 +139,7 @@ async def converse(
     host: TimedHost,
     limits: SandboxLimits,
 ) -> dict[str, Any]:
-    """Send the order that starts a session, answer the session's calls, and return its last message.
+    """Send a session its first message, `order`, answer its calls, and return the session's last message.
 
     Raises
     ------

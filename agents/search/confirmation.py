@@ -38,8 +38,8 @@ class Winner:
         (`oversight.agents.search.fitness.breakthroughs`). The lower end counts failed answers as wrong, the
         upper end as right.
     confirmed
-        Score on the confirmation items only, which is still biased upwards, because the winner is the best
-        of the finalists; None without confirmation items.
+        Score on the confirmation items only; None without confirmation items. This score is still biased
+        upwards, because the winner is the best of the finalists.
     finalists
         Posterior means of the finalists by id, best first.
     """
@@ -135,7 +135,7 @@ def decide(
 
 
 def _far(board: Board, winner: str, fresh: tuple[FloatArray, IntArray] | None) -> tuple[float, float, float]:
-    """Return the probability that the winner is a breakthrough, and its accuracy's mean and sd in that case.
+    """Return the probability that the winner is a breakthrough, and mean and sd of its accuracy if it is one.
 
     `fresh` contains the winner's scores on the confirmation items, shape (n,), and the items' clusters.
     """

@@ -198,7 +198,7 @@ class SearchContext:
         return judged
 
     def _hold_against(self, candidate: str, portion: Sequence[Item]) -> list[JudgedAnswer]:
-        """Compare a candidate's answers to the feedback items of a portion with the experts' labels."""
+        """Judge a candidate's answers to the feedback items in `portion` by the experts' labels."""
         items, labelled = self.items("feedback"), self.labels["feedback"]
         scores = score_items(self.archive.matrix([candidate], items), labelled, OUTCOME)[0]
         row = {item.id: i for i, item in enumerate(items)}

@@ -49,7 +49,7 @@ class AnswerGaps:
     missing: int
 
     def explain(self, value: float, low: float, high: float) -> str:
-        """Return a warning that an interval may be invalid; empty if missing answers hardly change it.
+        """Return a warning that an interval may be invalid; empty if missing answers hardly matter.
 
         Experts answered a question about every item of the search. The missing answers are about other items
         of the study.
@@ -66,7 +66,7 @@ class AnswerGaps:
 
 
 def know_rates(labels: LabelColumns) -> tuple[LabelColumns, AnswerGaps]:
-    """Add to labels the share of each class's questions that experts answered in the whole study.
+    """Add to labels, for each class, the share of its questions that experts answered in the whole study.
 
     Returns the labels, and counts of missing answers.
 
@@ -89,11 +89,12 @@ FEW = 5
 def refuse_silent(answered: ClassCounts, how: str) -> None:
     """Refuse complementary labels if almost no question about a class was answered.
 
+    The few answers would hardly refute a program that always chooses this class.
+
     Raises
     ------
     NotIdentified
-        If almost no question about a class was answered; the message names the class. With so few answers,
-        hardly any would refute a program that always chooses this class.
+        If there is such a class; the message names it.
     """
     for name, rate in find_rates(answered).items():
         asked, said = answered[name]
@@ -144,9 +145,8 @@ def draw_splits(
 ) -> dict[str, tuple[Item, ...]]:
     """Draw the items for feedback, selection, confirmation and test.
 
-    Items of one cluster, and copies of an item, are in the same split. Otherwise a proposal could learn about
-    a patient or an item in one split and be scored on it in another split, so the results would be biased
-    upwards.
+    Items of one cluster, and copies of an item, are in the same split. If they were not, a proposal could be
+    scored on a patient or an item that it has seen in another split, and results would be biased upwards.
 
     Raises
     ------
@@ -183,10 +183,11 @@ def draw_splits(
 def order_by_worth(items: Sequence[Item], labelled: ExpertLabels) -> tuple[Item, ...]:
     """Sort items by the share of wrong options that their labels rule out, largest first (stable sort).
 
-    To find out which of two programs is better, one yes is worth about K no answers. A proposal continues
-    only if it does well on the first items, so these should have the best labels. If options are drawn
-    uniformly, labels do not depend on the items' difficulty, so the first items are as difficult as later
-    items. This can be false for routed items, so the order stays unchanged if any item is routed.
+    For an item with K options, one yes is worth about K no answers for finding the better of two programs. A
+    proposal continues only if it does well on the first items, so these should have the best labels. If
+    options are drawn uniformly, labels do not depend on the items' difficulty, so the first items are as
+    difficult as later items. This can be false if options were drawn with unequal propensities; then the
+    order stays unchanged.
     """
     if labelled.routed.any():
         return tuple(items)

@@ -102,7 +102,7 @@ Calls = dict[tuple[str, str], int]
 
 
 async def estimate_costs(study: Study, context: SearchContext) -> Costs:
-    """Estimate the cost of a search by dry runs of its library on a few items, with typical reply lengths."""
+    """Estimate a search's cost from dry runs of its workflows on a few items, with typical reply lengths."""
     section = context.section
     async with open_sandbox(section.tier) as sandbox:
         sizes = [await _measure(context, sandbox, program) for program in context.programs]
@@ -197,7 +197,7 @@ def _count_meta_tokens(context: SearchContext, sandbox: Sandbox) -> int:
 
 
 def _price(study: Study, section: SearchSection, tokens: float, meta_tokens: int) -> tuple[float, int]:
-    """Return the total cost of programs and optimiser: dollars (infinite without a price), and tokens."""
+    """Return the total cost of programs and optimiser in dollars (infinite without a price) and in tokens."""
     used = {model_name(study, section.model): round(tokens)}
     if writer := optimiser_name(study, section):
         used[writer] = used.get(writer, 0) + meta_tokens
@@ -277,7 +277,8 @@ async def continue_search(
 def _end_as_named(context: SearchContext) -> Ended | None:
     """Return the end of a search that stopped at a cap and named a winner, which can no longer change.
 
-    Returns None if no winner was named, or if the search ran to its end and recorded finalists.
+    Returns None if no winner was named, or if finalists were recorded, because the search then ran to its
+    end.
     """
     events = context.archive.events
     if "winner" not in events or "finalists" in events:

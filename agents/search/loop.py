@@ -6,12 +6,12 @@ search has its own stream of random numbers, programs are added in the order of 
 decision is recorded. So a killed and resumed search produces the same archive, without requesting answers
 again.
 
-The race of a proposal follows asynchronous successive halving (Li et al. 2020, MLSys): all proposals answer
-a few items, and only those that may win answer many, because most proposals are no better than the existing
+The race of a proposal follows asynchronous successive halving (Li et al. 2020, MLSys): all proposals answer a
+few items, and only those that may win answer many, because most proposals are no better than the existing
 candidates. After every rung (a number of items), a proposal continues if it is in the best-scoring share of
-the proposals that its slot may use. All proposals answer the same items in one fixed order, so all
-comparisons are paired. In addition, a proposal must have a chance to enter the archive's top five. Confidence
-sequences are not used, because with a hundred complementary labels they would drop no proposal.
+the proposals that its slot may use. To continue, it must also have a chance to enter the archive's top five.
+All proposals answer the same items in one fixed order, so all comparisons are paired. Confidence sequences
+are not used, because with a hundred complementary labels they would drop no proposal.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ class _Slots:
 
 
 def _note_leaders(context: SearchContext, view: PolicyView) -> None:
-    """Record the best complete candidates when a slot begins, so that `converged` can compare them."""
+    """When a slot begins, record the best candidates that answered all selection items, for `converged`."""
     ranked = view.board.ranked()
     done = context.find_complete(ranked)
     leaders = [c for c in ranked if c in done][:LEADERS]

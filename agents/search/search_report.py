@@ -285,7 +285,7 @@ def _estimate(
 
 
 def find_failed_checks(predictions: PredictionColumns, labels: LabelColumns) -> str:
-    """Return a text that names failed checks of a verdict's assumptions; empty if no check failed."""
+    """Return a text that names the estimate's assumptions that failed a check; empty if none failed."""
     try:
         part = collected_part(labels, predictions.is_there)[0]
     except EstimateError as error:
@@ -303,7 +303,7 @@ def _doubt_winner(archive: Archive, winner: Winner, labels: LabelColumns, gaps: 
 
 
 def _difference(predictions: Mapping[str, PredictionColumns], labels: LabelColumns) -> str:
-    """Describe the difference of the first and second program's accuracies on the test items."""
+    """Describe the difference between the accuracies of the winner and the start on the test items."""
     if len(predictions) < 2:
         return "the start workflow itself won"
     if not np.logical_and.reduce([p.ran for p in predictions.values()])[labels.item].any():

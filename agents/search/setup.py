@@ -156,7 +156,7 @@ def _identity(section: SearchSection) -> dict[str, Any]:
 
 
 def _fit_in_flight(study: Study, section: SearchSection) -> int:
-    """Return how many slots may run at once: their first rungs use most of the endpoint's concurrency."""
+    """Return how many slots run at once, so that their first rungs use most of the endpoint's concurrency."""
     settings = study.model(model_name(study, section.model))
     return min(_MOST, max(FEWEST, math.ceil(_FILLED * settings.concurrency / section.rungs[0])))
 
@@ -295,7 +295,7 @@ def load_programs(study: Study, section: SearchSection) -> tuple[Program, ...]:
 
 
 def model_name(study: Study, name: str) -> str:
-    """Return the name of the model that answers calls: `name`, or the first model's name if it is empty."""
+    """Return the name of the model that answers calls: `name` or, if `name` is empty, the first model's."""
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     return name or next(iter(study.models))

@@ -1,3 +1,3 @@
-"""The verbs of collection: ``label``, ``experts``, ``label-studio``, ``demo``."""
+"""The verbs ``label``, ``experts``, ``server`` and ``demo``, which collect experts' answers."""
 
 __all__: list[str] = []

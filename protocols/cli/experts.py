@@ -8,7 +8,7 @@ examples: oversight experts invite             creates accounts on Label Studio,
           oversight experts return ana
           oversight experts replace ana bea     ana leaves; bea receives her open questions
           oversight experts export ana     writes all data about ana to ana.json
-          oversight experts forget ana     removes ana's comments, and reasons in events about ana
+          oversight experts forget ana     removes ana's comments, and reasons given in events about ana
           oversight experts erase ana      also removes her name; see docs/data-protection.md
 """
 

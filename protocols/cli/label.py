@@ -101,7 +101,7 @@ def drawn_text(draws: Sequence[ItemDraw]) -> str:
 
 
 def export_files(args: argparse.Namespace, study: Study) -> None:
-    """Write the open questions, one file per person, or the current ratings of a panel."""
+    """Write the open questions to one file per person or, with ``--ratings``, write a panel's ratings."""
     panel = study.experts.is_panel
     if args.ratings and not panel:
         raise BadInput("--ratings is for panels; this study asks yes or no")

@@ -50,7 +50,7 @@ def _tell(done: RoutedUnits) -> str:
 
 
 def show_units(args: argparse.Namespace, study: Study) -> None:
-    """Store the units of answers, split here or read from a file of corrections; on request, export them."""
+    """Split answers into units, or read corrected units from a file; store and, if asked, export them."""
     refuse_mark(study.store_url)
     with Store(study.store_url) as store:
         if args.replace and store.open_answers.read_draw():
@@ -96,9 +96,9 @@ Action = Callable[[argparse.Namespace, Study], None]
 
 
 def find_action(name: str, study: Study, usual: Action) -> Action:
-    """Return what a sub-verb of ``oversight label`` does in a study of open answers.
+    """Return the function that performs a sub-verb of ``oversight label`` in a study of open answers.
 
-    This is `usual` if the sub-verb does the same in all studies.
+    It is `usual` if the sub-verb does the same in all studies.
 
     Raises
     ------

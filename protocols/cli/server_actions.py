@@ -84,7 +84,7 @@ def requeue(args: argparse.Namespace, study: Study) -> None:
 
 
 def watch(args: argparse.Namespace, study: Study) -> None:
-    """Pull and show the state until all intervals are narrow enough, no question is open, or Ctrl-C."""
+    """Pull and show the state until all intervals are narrow, no question is open, or Ctrl-C is pressed."""
     from oversight.protocols.collect import watch_campaign
 
     _check_watch(args, study)

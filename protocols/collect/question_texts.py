@@ -43,7 +43,7 @@ class QuestionTexts:
         Raises
         ------
         DataError
-            If a described class does not exist.
+            If study.toml describes a class that does not exist.
         """
         preset, descriptions = PRESETS.get(study.items.preset or ""), study.label_studio.descriptions
         classes = tuple(study.items.classes) or (preset.classes if preset else ())

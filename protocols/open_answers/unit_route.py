@@ -45,7 +45,7 @@ class RoutedUnits:
     new
         Number of questions that this call added to experts' queues.
     again
-        Control questions that ask a second expert about a unit: their numbers by expert and by kind.
+        Numbers of the control questions that ask a second expert about a unit.
     drawn, of
         Number of questions drawn, and number of all possible questions.
     answers, units
@@ -160,7 +160,7 @@ def draw_units(
 def list_experts(roster: Roster, named: Sequence[str]) -> dict[str, str]:
     """List the pairs of a present expert and a field that the expert judges.
 
-    Returns a mapping: key that joins the names of the expert and the field → field.
+    Returns a mapping from keys to fields; each key joins the name of the expert and the name of the field.
 
     Parameters
     ----------

@@ -24,13 +24,14 @@ class DrawSummary:
     items
         Number of items of the study.
     each, annotators
-        Number of annotators per item, and number of all annotators; both are 0 unless the study is a panel.
+        In a panel, the number of annotators per item, and the number of all annotators; 0 in other studies.
     controls
-        Numbers of control questions, which `asked` and `new` include; None if study.toml requests none.
+        Numbers of control questions; None if study.toml requests none. `asked` and `new` include these
+        questions.
     draws
         Draws of items from a pool, in order; empty if every item is asked about.
     second
-        The second questions drawn so far, which `asked` and `new` include; None if none were drawn.
+        The second questions drawn so far; None if none were drawn. `asked` and `new` include these questions.
     """
 
     asked: Counter[str]

@@ -1,12 +1,12 @@
 """Draw the items to ask about if the pool is larger than the number of questions.
 
-Items are drawn before anybody is asked. With ``agreement``, each item has the same probability: items are
-stratified by the models' agreement and the judges' certainty
+Items are drawn before anybody is asked. With ``draw = "agreement"``, each item has the same probability of
+being drawn. Items are stratified by the models' agreement and the judges' certainty
 (`oversight.harness.estimate.split_by_agreement`), and each stratum gets draws in proportion to its size.
 Later draws take the same proportions of the remaining items, so at any time the drawn items are a
-proportional sample of the whole pool. With ``deviation``, probabilities are proportional to the judges'
-uncertainty about each item (`oversight.harness.estimate.chances_by_deviation`). Later draws also use the
-earlier answers to compute this uncertainty. The probabilities are recorded, and
+proportional sample of the whole pool. With ``draw = "deviation"``, probabilities are proportional to the
+judges' uncertainty about each item (`oversight.harness.estimate.chances_by_deviation`). Later draws also use
+the earlier answers to compute this uncertainty. The probabilities are recorded, and
 `oversight.harness.columns.weigh_draws` computes each item's weight from them.
 """
 

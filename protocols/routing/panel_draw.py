@@ -75,7 +75,7 @@ class RandomPanel:
         return cls(tuple(present), n, seed)
 
     def route(self, items: Sequence[Item]) -> list[Assignment]:
-        """Draw the assignments, each with propensity n/annotators."""
+        """Draw the assignments. Each has the propensity n divided by the number of all annotators."""
         made = []
         for item in items:
             rng = np.random.default_rng(derive_seed(self.seed, self.name, item.id))
@@ -96,8 +96,8 @@ class BalancedPanel(RandomPanel):
 
     Items are assigned in random order. The n annotators of an item are chosen one after the other, each among
     the annotators with the fewest items. Ties go to the annotator who shared the fewest items with those
-    already chosen, then to chance. Every annotator gets an item with probability n/annotators, by symmetry,
-    because names are shuffled too. The plan is a single draw, so route all items at once.
+    already chosen. Remaining ties are broken at random. Names are shuffled too, so every annotator gets an
+    item with the same probability. The plan is a single draw, so route all items at once.
 
     Parameters
     ----------

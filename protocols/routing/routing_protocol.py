@@ -101,8 +101,8 @@ def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray
     Raises
     ------
     BadInput
-        If there is no model; if a model has no prediction for an item, or one that is not among the item's
-        options; or if an item occurs twice.
+        If there is no model, a prediction is missing or is not one of the item's options, or an item occurs
+        twice.
     """
     if not predictions:
         raise BadInput("this protocol uses predictions; give those of at least one model")

@@ -175,8 +175,8 @@ def next_assignments(
         If an annotator would get more items than their capacity. No other annotator is drawn instead, because
         that would change the propensities.
     ConfigError
-        If the annotators, the seed or the rule changed since the stored assignments were drawn. For balanced
-        blocks, also if the items changed, because all blocks are drawn at once.
+        If the annotators, the seed or the rule changed since the stored assignments were drawn. Balanced
+        blocks are all drawn at once, so changed items raise this error too.
     """
     drawn = plan.route(items)
     same = {(a.id, a.propensity) for a in drawn}

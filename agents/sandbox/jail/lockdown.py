@@ -2,8 +2,8 @@
 
 Landlock comes first, with no exceptions: the process may not open, create or execute files, and may not
 open connections. Then seccomp allows only listed system calls, by a classic BPF program that tests the
-number of the call. All other calls fail with EPERM, and so does making memory executable. A call in the
-numbering of another architecture kills the process.
+number of the call. All other calls fail with EPERM. A call that would make memory executable also fails with
+EPERM. A call in the numbering of another architecture kills the process.
 """
 
 from __future__ import annotations

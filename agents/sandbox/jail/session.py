@@ -45,7 +45,7 @@ class Session:
         self._buffer = b""
 
     def run(self, prelude: str) -> None:
-        """Read the order from the host, run its source, and send the result."""
+        """Read the host's first message, run the source that it contains, and send the result."""
         lines: list[bytes] = []
         while not lines:
             lines = self._read_lines()

@@ -107,8 +107,8 @@ class AnswerTable:
     def options(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
         """Return the chosen options, shape (candidates, items).
 
-        The value is `FAILED` if an answer is missing or left out because the endpoint failed (`is_left_out`).
-        It is `UNREADABLE`, which counts as wrong, for other failed answers and for answers without an option.
+        The value is `FAILED` if an answer is missing, and if it is left out (`is_left_out`). Any other answer
+        without an option has the value `UNREADABLE` and counts as wrong.
         """
         option, status = self.read_answers(ids, items, replicate)
         gone = (status == _ABSENT) | self._is_excused(status, ids, items, replicate)

@@ -1,8 +1,8 @@
 """The data of a search: programs, their origin and their answers, without scores.
 
-Scores are computed from answers and labels (`oversight.agents.search.fitness.board`), so that new labels
-re-score an archive without any model call. Every change is stored before it takes effect, and an archive can
-be rebuilt from the database. So a killed search can be continued.
+Scores are computed from answers and labels (`oversight.agents.search.fitness.board`). So an archive can be
+scored again with new labels, without any model call. Every change is stored before it takes effect, and an
+archive can be rebuilt from the database. So a killed search can be continued.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Archive:
             self._join_family(candidate)
 
     def _join_family(self, candidate: Candidate) -> None:
-        """Record the lineage of a candidate: itself and its ancestors, except start programs."""
+        """Record a candidate's lineage: the candidate, and those ancestors that are not start programs."""
         families = self.table.failures.families
         made = [p for p in candidate.parents if self.candidates[p].slot >= 0]
         families[candidate.id] = frozenset((candidate.id,)).union(*(families[p] for p in made))

@@ -109,7 +109,7 @@ class Board:
         Function from a candidate's id to its chosen options, shape (n,).
     scale, unit
         Scale of the scores, and the factor that converts a difference of accuracies to this scale: 1 for
-        ``"accuracy"``, 1/(K − 1) for ``"q"``.
+        ``"accuracy"``, 1/(K − 1) for ``"q"`` and items with K options.
     """
 
     ids: tuple[str, ...]

@@ -1,10 +1,10 @@
-"""The probability that a candidate is a breakthrough, and its accuracy in that case.
+"""The probability that a candidate is a breakthrough, and its accuracy if it is one.
 
 `oversight.agents.search.fitness.empirical_bayes` treats all candidates as draws around one mean. This does
-not fit a candidate that solves items that no other candidate solves: shrinkage makes its accuracy too low,
-for example by twenty points for a candidate of .90 among candidates of .55. The upper end of an interval
-therefore allows for a second population with a far wider spread, to which two or three of all candidates are
-expected to belong. The accuracy A_j of candidate j has the prior
+not fit a candidate that solves items that no other candidate solves. Shrinkage makes the accuracy of such a
+candidate too low, for example by twenty points if it is .90 among candidates of .55. The upper end of an
+interval therefore allows for a second population with a far wider spread, to which two or three of all
+candidates are expected to belong. The accuracy A_j of candidate j has the prior
 
     A_j − μ ~ (1 − ε) N(0, τ²) + ε N(0, ω²)
 
@@ -80,9 +80,9 @@ def find_breakthroughs(value: FloatArray, variance: FloatArray, unit: float) -> 
 def _against_others(
     value: FloatArray, variance: FloatArray, unit: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return every candidate's probability of being a breakthrough, and its accuracy (mean, sd) in that case.
+    """Return each candidate's probability of being a breakthrough, and its accuracy (mean, sd) if it is one.
 
-    The candidate is compared with all other candidates.
+    Each candidate is compared with all other candidates.
     """
     tau2 = (NEAR * unit * _GRID[:, None]) ** 2
     weight = 1 / np.maximum(tau2 + variance, 1e-18)

@@ -18,10 +18,10 @@ for this (`oversight.agents.search.fitness.breakthroughs`).
 answered. The standard error includes two imaginary items, one won by each program, as in
 `oversight.harness.estimate.paired` for proportions (Bonett & Price 2012). Without them, three lucky items in
 a row would count as proof, although this happens by chance one time in eight, and programs that have not
-differed yet would count as equal. The difference is then shrunk by the spread of the candidates. The verdict
-``better`` requires a probability of 95 %, so a program compared with itself gets this verdict at most one
-time in twenty. ``worse`` requires only 80 %, because this verdict merely discourages trying the same change
-again. Any other result is ``undecided``.
+differed yet would count as equal. The difference is then shrunk according to the spread of the candidates.
+The verdict ``better`` requires a probability of 95 %, so a program compared with itself gets this verdict at
+most one time in twenty. ``worse`` requires only 80 %, because this verdict merely discourages trying the same
+change again. Any other result is ``undecided``.
 
 With known parents, the prior says that a child is about as good as its parents: A_j = A_parent + N(0, τ²),
 with the mean of the parents if there are two. A candidate without parents is a draw around the archive's
@@ -136,8 +136,8 @@ class ShrunkScores:
     Attributes
     ----------
     value
-        Â_j: the candidate's mean difference from the reference, over the items that the candidate answered,
-        plus the archive's level. The reference is each item's mean score over the candidates that answered at
+        Â_j: the archive's level, plus the candidate's mean difference from the reference over the items that
+        the candidate answered. The reference is each item's mean score over the candidates that answered at
         least 90 % of the items; the archive's level is the mean of the reference. Â_j equals the mean score
         if the candidate answered all items.
     se_relative

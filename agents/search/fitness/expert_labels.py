@@ -5,8 +5,8 @@ Partitioned Human Supervision", App. B, has two ways to obtain them. If the righ
 option is drawn uniformly, and the right option is discarded. If it is not known, an expert says whether a
 uniformly drawn option is right, and items with a yes are left out. Whether an item with K options has a yes
 is then pure chance, with probability 1/K. So for items with the same K, the remaining items are a random
-sample; if K varies, fewer items with small K remain. In both cases, the option with a no is drawn uniformly
-from the wrong options.
+sample; if K varies, a smaller share of the items with small K remains. In both cases, the option with a no is
+drawn uniformly from the wrong options.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def keep_complementary(labelled: ExpertLabels, how: str, seed: int) -> ExpertLab
     ----------
     how
         ``"all"`` changes nothing. ``"no"`` removes the labels of items with a yes. ``"drawn"`` removes each
-        yes, and adds a no for a random wrong option if the item has no refused option yet.
+        yes. If the item then has no label, a no for a random wrong option is added.
     seed
         Seed of the draws, combined with the item's id.
 
@@ -132,11 +132,11 @@ class ExpertLabels:
     ) -> ExpertLabels:
         """Collect the labels of these items; labels of other items and abstentions are ignored.
 
-        A routed item with an abstention is left out completely, because the truth may determine which
-        questions stay unanswered. `clusters` maps item ids to names of clusters. `rates` (from `find_rates`)
-        maps each class to the share of questions about it that experts answered. If `rates` is given, an
-        item's weight is the inverse of the product of its questions' rates, and an item is left out if only
-        some of its questions were answered.
+        An item is routed if its options were drawn with unequal propensities. A routed item with an
+        abstention is left out, because the truth may determine which questions stay unanswered. `clusters`
+        maps item ids to names of clusters. `rates` (from `find_rates`) maps each class to the share of
+        questions about it that experts answered. If `rates` is given, an item's weight is the inverse of the
+        product of its questions' rates, and an item is left out if only some of its questions were answered.
 
         Raises
         ------
@@ -189,7 +189,7 @@ class ExpertLabels:
 
 
 def count_answers(items: Sequence[Item], labels: LabelColumns, *, with_open: bool = True) -> ClassCounts:
-    """Count each class's questions, and its questions with a yes or a no.
+    """Return, for each class, its number of questions, and how many of them were answered yes or no.
 
     Parameters
     ----------

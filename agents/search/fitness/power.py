@@ -1,8 +1,9 @@
 """Power of a search before it starts: the smallest detectable difference, and how to detect smaller ones.
 
 Two programs of accuracy .6 are simulated, with errors like those of language models
-(`oversight.harness.estimate.sample_size`). Their answers are labelled like the current items and scored as in
-the search. The power follows from the standard deviation of the per-item difference between their scores.
+(`oversight.harness.estimate.sample_size`). The simulated items get the same kind and number of labels as the
+current items, and the programs are scored as in the search. The power follows from the standard deviation of
+the per-item difference between their scores.
 """
 
 from __future__ import annotations

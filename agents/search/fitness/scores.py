@@ -4,21 +4,22 @@ Every estimator is written as a score per item whose mean over the items is the 
 compared item by item, and the spread of the differences of their scores gives the standard error.
 
 ==============  ======================================================================================
-``ml``          Â_ML plus the item's influence on it, u_i(Â)·n/I(Â), where u_i is the item's derivative
-                of the log-likelihood. The mean is Â_ML, and the spread gives its standard error. If Â_ML
-                is 0, the mean is one scoring step instead, which may be negative, because estimates
-                truncated at 0 would be too high on average for a bad archive
+``ml``          Â_ML plus the item's influence u_i(Â)·n/I(Â) on Â_ML. Here u_i is the item's derivative
+                of the log-likelihood, and I is the Fisher information of all n items. The mean is Â_ML, and
+                the spread gives its standard error. If Â_ML is 0, the mean is one scoring step instead, which
+                may be negative, because estimates truncated at 0 would be too high on average for a bad
+                archive
 ``transformed`` with a yes: 1{ŷ = y}; with m refused options: 1 − (K − 1)/m · 1{ŷ refused}. This is the
                 published transform (K − 1)q − (K − 2), item by item
 ``raw``         1{ŷ not refused}, only for items with refused options; not on the accuracy scale
 ``outcome``     ``transformed`` without weights, for comparisons on single items
 ==============  ======================================================================================
 
-An unreadable answer scores 0 (in ``raw``, (K − 2)/(K − 1), which corresponds to accuracy 0). Scored like
-other answers, it would count as right, because it differs from the refused option. A failed or missing answer
-scores NaN and is left out. Items whose options were drawn with unequal propensities are scored by the doubly
-robust outcome of `oversight.harness.estimate.routed_means`. Items with different K are separate samples,
-weighted by their numbers of items.
+An unreadable answer scores 0; in ``raw``, it scores (K − 2)/(K − 1), which corresponds to accuracy 0. It must
+not be scored like a readable answer that differs from the refused option, because it is wrong. A failed or
+missing answer scores NaN and is left out. Items whose options were drawn with unequal propensities are scored
+by the doubly robust outcome of `oversight.harness.estimate.routed_means`. Items with different K are separate
+samples, weighted by their numbers of items.
 
 If experts answered a smaller share of the questions about some classes, items have different weights
 (`ExpertLabels.weight`). With weights w of mean 1, the estimate m comes from the weighted likelihood or mean,
@@ -67,15 +68,15 @@ def score_items(
     estimator
         A name of `ESTIMATORS`.
     voters
-        Answers of all candidates, if `answers` contains only some of them. Scores of routed items use the
-        votes of all candidates.
+        Answers of all candidates, if `answers` contains only some candidates. Routed items, whose options
+        were drawn with unequal propensities, are scored with the votes of all candidates.
 
     Raises
     ------
     EstimateError
         If the estimator is unknown, or an answer is not one of the item's options.
     NotIdentified
-        If routed answers cannot score a candidate (see `oversight.harness.estimate.routed_means`).
+        If labels of routed items cannot score a candidate (see `oversight.harness.estimate.routed_means`).
     """
     if estimator not in ESTIMATORS:
         raise EstimateError(f"fitness must be one of {', '.join(ESTIMATORS)}, is {estimator!r}")

@@ -64,7 +64,7 @@ def describe_archive(view: PolicyView) -> str:
 
 
 def _choose_best(ranked: list[str], place: int) -> list[str]:
-    """Return the two best candidates and three others, which differ between concurrent proposals."""
+    """Return the two best candidates, and three of the next ones, different for concurrent proposals."""
     head, rest, width = ranked[:ALWAYS], ranked[ALWAYS:], BEST - ALWAYS
     pages = max(1, -(-len(rest) // width))
     start = (place % pages) * width
@@ -116,10 +116,10 @@ async def describe_cases(
 ) -> str:
     """Describe feedback items on which experts refuted the candidate, and items on which they did not.
 
-    The text contains at most `most` items. At most half of them (with `refuted_only`, all of them) are items
-    on which experts refuted the candidate's answer, which is then certainly wrong. The text shows what
-    experts say about the candidate's own choice, but never the right option. `with_calls` adds the
-    candidate's calls and replies on refuted items.
+    The text contains at most `most` items. Items with a refuted answer, which is certainly wrong, fill at
+    most half of these places. With `refuted_only`, only such items are shown. The text shows what experts say
+    about the candidate's own choice, but never the right option. `with_calls` adds the candidate's calls and
+    replies on items with a refuted answer.
     """
     certain = most if refuted_only else most // 2
     refuted: list[tuple[Item, str]] = []

@@ -142,7 +142,7 @@ class AFlow(_LeaderPolicy):
     After "AFlow: Automating Agentic Workflow Generation" (Zhang et al. 2025, ICLR): the model is asked for
     one change of a parent, given the parent's failures and the earlier changes of the parent. Unlike in the
     original, an earlier change is described as better, worse or undecided, because with a hundred labels most
-    differences are noise; only changes that are probably worse are discouraged. Failures show which choices
+    differences are noise. Only changes that are probably worse are discouraged. Failures show which choices
     experts refuted, but never the right answer. An unusable reply uses up a slot but costs no evaluation.
     """
 
@@ -170,7 +170,7 @@ class Reflect(_LeaderPolicy):
 
     After GEPA (Agrawal et al. 2025), with complementary feedback: if an expert says no to the chosen option,
     the answer is certainly wrong and is shown as wrong. An answer that was not refuted may still be wrong; it
-    is shown as unknown, with the estimated share of wrong answers among unknown ones. Unlike GEPA, a child
+    is shown as unknown, with the estimated share of wrong answers among unknown ones. Unlike in GEPA, a child
     need not first win on a minibatch, because with complementary labels more than half of all batches of
     three contain no refuted answer. For a refuted answer, the model is also shown each call's question and
     reply, which reveal the cause.

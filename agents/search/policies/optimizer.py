@@ -1,10 +1,10 @@
 """Talk with the model that writes programs (the optimiser): read replies leniently, check contents strictly.
 
-A reply should be one JSON object with named texts. The functions here also accept thoughts, fences and prose
-around the object, keys in any order and additional keys, raw line breaks in strings, tagged sections, and
-code in a fence or in triple quotes inside JSON. Missing parts are never guessed: after a cut or incomplete
-reply, the model is asked once for a correction; if that fails, the proposal is refused with the reason.
-Nothing in a reply is executed in this module.
+A reply should be one JSON object with named texts. The functions here also accept a reply with thoughts,
+fences or prose around the object, with additional keys, with raw line breaks in strings, or with tagged
+sections. Code can be in a fence, or in triple quotes inside JSON. Missing parts are never guessed: after a
+cut or incomplete reply, the model is asked once for a correction; if that fails, the proposal is refused with
+the reason. Nothing in a reply is executed in this module.
 
 The optimiser receives a guide, which describes with examples everything that a program may use, and
 everything that is refused. Its text is in ``prompts/guide.txt``. Every example there is a complete program
@@ -143,7 +143,7 @@ class Conversation:
         return cls(optimiser, name, [Message("system", render_template("system"))])
 
     async def ask(self, prompt: str, fields: Sequence[str]) -> dict[str, str]:
-        """Ask for an object with these fields, all of them non-empty texts.
+        """Ask for a JSON object in which each of these fields is a non-empty text. Returns the fields.
 
         Raises
         ------

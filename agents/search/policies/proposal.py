@@ -2,15 +2,14 @@
 
 By default, one value is drawn from every candidate's posterior, and the candidate with the largest value is
 the parent (Thompson 1933, Biometrika 25). The draws use a quarter of the posterior standard deviation, so the
-parent is mostly the candidate with the highest posterior mean. The reason is that the expected accuracy of an
-edit is the parent's posterior mean plus a step, even for a parent with few answers; draws with the full
-standard deviation would spend half of the proposals on worse parents. But nearly equal candidates should also
-be drawn, because a good parent may have only bad edits. The rule needs no tuning to the scale or noise of
-scores. The published rule (AFlow: Zhang et al. 2025, ICLR, appendix) draws among n programs: the start
-workflow and the three best other candidates. A program with score s_i has the probability p_i = λ/n + (1 − λ)
-softmax_i(α s_i), with λ = 0.3 and α = 0.2 per percentage point. With 16 options, the rule is nearly uniform
-if the scores are shares q of avoided options, and nearly greedy if the scores are the accuracies computed
-from q.
+parent is mostly the candidate with the highest posterior mean. Draws with the full standard deviation would
+spend half of the proposals on worse parents, because the expected accuracy of an edited program is its
+parent's posterior mean plus a step. But nearly equal candidates should also be drawn, because all edits of a
+good parent may be bad. This default rule needs no tuning to the scale or noise of scores. The published rule
+(AFlow: Zhang et al. 2025, ICLR, appendix) draws among n programs: the start workflow and the three best other
+candidates. A program with score s_i has the probability p_i = λ/n + (1 − λ) softmax_i(α s_i), with λ = 0.3
+and α = 0.2 per percentage point. For items with 16 options, the published rule is nearly uniform if the
+scores are shares q of avoided options. It is nearly greedy if the scores are the accuracies computed from q.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ class PolicyView:
         Reasons why the last programs were refused.
     judge
         Function that runs a candidate on feedback items until the given number of answers is refuted. It
-        returns each answer with the result of comparing it with the experts' labels.
+        returns the answers, each compared with the experts' labels.
     transcribe
         Function that returns a candidate's stored calls on a feedback item that it has answered.
     """
@@ -114,8 +113,8 @@ class Proposal:
     tokens
         Number of tokens that the proposer itself used.
     is_told
-        Whether later proposals are shown why this proposal was refused; False if the reason concerns the
-        connection to the model and not the program.
+        Whether the optimiser sees in later proposals why this proposal was refused. False if the reason was
+        the connection to the model, not the program.
     talk
         The conversation that a repair continues; None without a conversation.
     """

@@ -1,13 +1,10 @@
 """A proposer that edits and recombines existing workflows without a model.
 
-A child is made from its parent's source by edits: other numbers of samples, rounds and examples, other
-temperatures, roles and instructions, no thinking before the answer, constants of a second parent, a vote over
-several runs, or a vote of two workflows. Proposals cost nothing, depend only on the seed, and always parse,
-because all edits change the syntax tree.
-
-Workflows define the values that are worth changing as constants in capitals at the top of the source. In
-addition, an edit can give every call of ``task.ask`` a role or a number of examples. An edit can also run a
-workflow several times, or run two workflows, and let the answers vote.
+A child is made by edits of its parent's source. Some edits change constants, because workflows define the
+values that are worth changing as constants in capitals at the top of the source. Other edits give every call
+of ``task.ask`` a role or a number of examples, remove the thinking before the answer, copy constants of a
+second parent, let several runs of a workflow vote, or combine two workflows. Proposals cost nothing, depend
+only on the seed, and always parse, because all edits change the syntax tree.
 """
 
 from __future__ import annotations
@@ -228,7 +225,10 @@ class Recombine:
         return replace(again, log=(*proposal.log, f"draw {attempt + 1}: {reason}"))
 
     def edit(self, first: str, second: str, rng: np.random.Generator) -> tuple[str, Edit]:
-        """Apply one to three edits to `first`. Returns the first edit's name, and the result of all edits."""
+        """Apply one to three edits to the source `first`; the first edit can use the source `second`.
+
+        Returns the first edit's name, and the result of all edits.
+        """
         ops = list(EDITS)
         op = ops[int(rng.choice(len(ops), p=_WEIGHTS))]
         source, note = EDITS[op](self, first, second, rng)

@@ -121,7 +121,7 @@ def _number(
     ends: tuple[float | None, float | None] = (None, None),
     **more: object,
 ) -> dict[str, Any]:
-    """Return a number for the page; `more` are additional entries."""
+    """Return the page's data about a number: its value, interval, name and explanation, and `more`."""
     low, high = (share(end) for end in ends)
     number = {"key": key, "name": name, "value": share(value), "low": low, "high": high}
     return {**number, "scale": "accuracy", "words": words, **more}

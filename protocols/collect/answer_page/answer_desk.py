@@ -1,8 +1,8 @@
 """Serve questions to the answer page, and store each answer once, even if a browser sends it again.
 
 The page receives no truth, prediction, propensity or other person's answer, and does not reveal how or why an
-item was chosen. Options are identified by their positions on the page, because their order in a source may
-reveal the true one.
+item was chosen. Options are identified by their positions on the page, because their original order may
+reveal the true option.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class QuestionSheet:
         -------
         dict
             ``id``, ``text``, ``question``; ``description`` of the option asked about, empty if there is
-            none; ``options`` of the item, empty if all items have the same options; ``choices``: None for a
-            yes/no question, or one entry per option with ``label`` and ``description``;
+            none; ``options`` of the item, empty if all items have the same options; ``choices``: for a
+            panel, one entry per option with ``label`` and ``description``; for a yes/no question, None;
             ``words``: names of the verdicts, left out if they are the usual names;
             ``mark``: digest of all these fields except ``id``, 16 hexadecimal digits.
         """
@@ -221,8 +221,9 @@ class AnswerDesk:
     def tell_previous(self, person: str, before: str = "", named: str = "") -> dict[str, Any] | None:
         """Return an earlier answer of a person with its question; None if there is none.
 
-        If `named` is the id of a question, return the answer to it. Otherwise return the last answer before
-        the question `before`, or the newest answer if `before` is empty.
+        If `named` is not empty, it is the id of the question whose answer is returned. If `named` is empty,
+        the answer given just before the answer to `before` is returned. If `named` and `before` are
+        empty, the newest answer is returned.
         """
         with self._lock:
             self._queues.refresh()

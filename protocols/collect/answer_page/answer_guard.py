@@ -182,7 +182,7 @@ class AnswerGuard:
         return link
 
     def _find_asker(self, request: web.Request) -> str:
-        """Return the client's address, as the proxy reports it if the request comes from a local proxy."""
+        """Return the client's address. If a local proxy sent the request, the proxy reports this address."""
         peer, named = request.remote or "", request.headers.getall("X-Forwarded-For", [])
         if self.address.public and is_loopback(peer) and named:
             return named[-1].rpartition(",")[2].strip()

@@ -126,7 +126,7 @@ def normalise_code(text: str) -> str:
 
 
 def derive_link_id(secret: str) -> str:
-    """Return the public id of the link of a normalised code. The id is no part of the code's stored hash."""
+    """Return the public id of the link that belongs to `secret`, a normalised code."""
     return hash_secret(f"oversight answer link {secret}")[:12]
 
 
@@ -137,7 +137,7 @@ def sign_in(store: Store, secret: str) -> AnswerLink | None:
 
 
 def open_link(store: Store, link_id: str, session: str) -> AnswerLink | None:
-    """Return the link with this id; None if the link is not valid or `session` is not its cookie's value."""
+    """Return the link with this id; None if it is not valid, or its cookie's value is not `session`."""
     link = store.people.find_link(link_id)
     return _check_secret(link, session, "" if link is None else link.session_digest)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """An expert's account; `password` is empty unless the account was just created.
+    """An expert's account.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ def make_study_mark(study: Study) -> str:
 
 
 def make_account_email(expert: Expert, mark: str, known: str = "") -> str:
-    """Return an expert's login address: the roster's or, without one, a made-up undeliverable address.
+    """Return an expert's login address: the one in the roster or, without it, a made-up undeliverable one.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def make_account_email(expert: Expert, mark: str, known: str = "") -> str:
         The study's mark from `make_study_mark`. It distinguishes experts of different studies who have the
         same name.
     known
-        The expert's present address in this study, which is returned again if it was made up.
+        The expert's present address in this study. If it was made up, it is returned again.
     """
     if expert.email:
         return expert.email.lower()

@@ -1,4 +1,4 @@
-"""Decide which annotation of a task is the answer, read the answer, and say why others do not count.
+"""Find the annotation of a task that is its answer, and the reasons why other annotations do not count.
 
 The Community edition has no roles: anybody with an account can answer anybody's tasks, and can name any user
 as the author. Only the editor is set by the server itself. So an answer counts only if the asked expert is

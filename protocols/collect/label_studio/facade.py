@@ -33,7 +33,7 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
 
     @classmethod
     def from_env(cls, study: str | Path = ".") -> Self:
-        """Open a study with the server that the environment names, or with the local server.
+        """Open a study with the server that the environment variables name, or with the local server.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
         return measure_progress(self.campaign.study, self.campaign.store)
 
     def close(self, *, delete: bool = False) -> Difference:
-        """Pull a last time and end the campaign."""
+        """Pull a last time and end the campaign. `delete` also deletes the projects on the server."""
         return self.campaign.close(delete=delete).last
 
     def close_files(self) -> None:

@@ -203,7 +203,7 @@ def make_project_title(study: str, expert: str, *, closed: bool = False) -> str:
 def _open_project(
     client: Client, labels: LabellingRepository, queue: Queue, sheet: TaskSheet
 ) -> tuple[Project, bool]:
-    """Return the expert's project, creating it if needed, and whether its page was restored."""
+    """Find or create the expert's project. Returns the project, and whether its page was restored."""
     if queue.project_id is not None:
         project = check_project(client, queue, client.read_projects([queue.project_id]))
         restored = not is_same_page(project.page, sheet.page)

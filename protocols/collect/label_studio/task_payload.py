@@ -53,7 +53,7 @@ class TaskSheet:
         Raises
         ------
         DataError
-            If the page is invalid, or a described class does not exist.
+            If the page is invalid, or study.toml describes a class that does not exist.
         """
         section, texts = study.label_studio, QuestionTexts.of(study)
         classes, own_options = texts.classes, texts.own_options

@@ -29,7 +29,7 @@ ReadCell = Callable[[str], str]
 
 
 def write_cells(item: Item, option: int | None = None, question_text: str | None = None) -> dict[str, str]:
-    """Return an item's exported texts by column, with the question about `option` unless it is None."""
+    """Return an item's exported texts by column, with the question about `option` if an option is given."""
     options, questions = write_options(item.options, item.permutation, question_text)
     cells = {"text": item.text, "options": options}
     return cells if option is None else cells | {"question": questions[option]}

@@ -43,13 +43,13 @@ class WrongRows:
         Raises
         ------
         DataError
-            If there are such rows; the message names all of them, and the number of `good` rows.
+            If there are such rows; the message names all bad rows, and the number of `good` rows.
         """
         if self._refuses and self._found.number:
             raise self._found.error(good, _MEND)
 
     def raise_with(self, fatal: DataError, good: int) -> None:
-        """Raise `fatal`, which makes a whole file unreadable, and name the earlier bad rows too."""
+        """Raise `fatal`, the error of an unreadable file. Its message also names earlier bad rows."""
         if not self._refuses or not self._found.number:
             raise fatal
         self._found.add(fatal)

@@ -32,7 +32,7 @@ def require_client() -> None:
     Raises
     ------
     ConfigError
-        If the extra is not installed.
+        If the extra ``labelling`` is not installed.
     """
     require("label_studio_sdk", "labelling on a Label Studio server", "labelling")
 
@@ -85,7 +85,8 @@ def make_template() -> Path:
 def make_clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
     """Return a server's environment variables, without any API keys from the caller's environment.
 
-    The variables are `extra`, settings that turn telemetry off, and a few named variables of the caller.
+    The result contains `extra`. It also contains variables that turn telemetry off, and a few of the caller's
+    variables, for example ``PATH``.
     """
     kept = {n: v for n, v in os.environ.items() if n in _KEPT or n.startswith("LC_")}
     quiet = {

@@ -70,7 +70,7 @@ def connect(server: str | None = None) -> Connection:
     ----------
     server
         Name of a server of ``oversight server start label-studio``. None takes the server that the
-        environment names or, if it names none, the running local server.
+        environment variables name or, if they name none, the running local server.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def _from_environment() -> Connection:
 
 
 def check_server() -> list[Finding]:
-    """Check the server that the environment names, or the local one."""
+    """Check the server that the environment variables name or, if they name none, the local server."""
     try:
         require_client()
     except ConfigError as error:
@@ -159,7 +159,7 @@ def _version(http: httpx.Client, connection: Connection) -> Finding:
 
 
 def _token(http: httpx.Client, connection: Connection) -> tuple[str, Finding]:
-    """Check the token. Returns the header that uses it, and a finding with the token's kind and owner."""
+    """Check the token. Returns the HTTP header that contains it, and a finding with its kind and owner."""
     kind = connection.kind
     if kind == "access":
         raise ConfigError(
