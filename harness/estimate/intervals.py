@@ -231,7 +231,8 @@ def effective_size(
     It is N divided by the design effect 1 + ρ N P, with ρ and P as in the module docstring, and by (t/z)²,
     because ρ is estimated from few clusters. t has `effective_clusters` − 1 degrees of freedom. The result is
     at most N, and at least `effective_clusters`, because a cluster carries at least the information of one
-    item. With weights, N is the effective number of items (`count_effective`). Source: Korn & Graubard 1998, Surv. Methodol. 24.
+    item. With weights, N is the effective number of items (`count_effective`). Source: Korn & Graubard 1998,
+    Surv. Methodol. 24.
 
     Parameters
     ----------
@@ -245,7 +246,7 @@ def effective_size(
     w = np.full(len(values), 1 / len(values)) if weight is None else weight / weight.sum()
     centre, number = float(w @ values), np.unique(cluster, return_inverse=True)[1]
     rest = values - centre
-    share, alone, sums = (np.bincount(number, x) for x in (w, w**2, w * rest))
+    share, alone, sums = (np.bincount(number, x).astype(np.float64) for x in (w, w**2, w * rest))
     own, pairs, n = float(((w * rest) ** 2).sum()), share**2 - alone, count_effective(w)
     far = max(abs(centre), 1 - abs(centre)) ** 2
     rho = cluster_correlation(sums, share, pairs, own, own * n, items=len(values), far=far)

@@ -1,4 +1,4 @@
-"""Unequal chances with gold, results by class or clusters, and second questions with results by class, hold."""
+"""Intervals hold: unequal chances with gold, classes or clusters, and second questions with classes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from oversight.harness.columns import (
     mark,
 )
 from oversight.harness.estimate import (
+    Comparison,
     CostTable,
     ErrorRanges,
     GoldCounts,
@@ -29,6 +30,7 @@ from oversight.harness.estimate import (
 )
 from oversight.harness.estimate.expert_errors import corrected_accuracy
 from oversight.harness.estimate.paired import corrected_difference
+from oversight.harness.types import Estimate
 from tests.label_columns import label_columns
 
 pytestmark = [pytest.mark.statistical, pytest.mark.slow]
@@ -156,8 +158,8 @@ def draw_clustered_pool(
     """Truth of a pool, what two models predict, and clusters within which they tend to be right together."""
     truth, cluster = rng.choice(K, size=size, p=(0.4, 0.3, 0.2, 0.1)), rng.integers(clusters, size=size)
     options = []
-    for accuracy in (0.9, 0.7):
-        share = rng.beta(3 * accuracy, 3 * (1 - accuracy), clusters)[cluster]
+    for mean in (0.9, 0.7):
+        share = rng.beta(3 * mean, 3 * (1 - mean), clusters)[cluster]
         wrong = (truth + rng.integers(1, K, size=size)) % K
         options.append(np.where(rng.random(size) < share, truth, wrong))
     return truth, options, cluster
@@ -177,7 +179,7 @@ def test_unequal_chances_hold_in_clusters() -> None:
         both = {"first": first, "second": second}
         gold = GoldCounts(80, 80, 80, 80)
         known = ErrorRanges(gold_true=(80, 0), gold_false=(0, 80))
-        found = {
+        found: dict[str, Estimate | Comparison] = {
             "first": accuracy(first, labels),
             "difference": compare(both, labels).pairs[0],
             "gold": accuracy(first, labels, gold=gold),
