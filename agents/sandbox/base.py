@@ -27,7 +27,7 @@ class Host:
 
     async def ask(self, index: int, call: Payload) -> Payload:  # noqa: ARG002  used by hosts that answer
         """Answer a call of a task. An exception becomes a ``RuntimeError`` in the program."""
-        raise RuntimeError("this code is not allowed to make calls")
+        raise RuntimeError("this code may not call a model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,8 @@ class Sandbox(ABC):
 
     def __init__(self, limits: SandboxLimits = DEFAULT_LIMITS) -> None:
         self.limits = limits
-        # With one semaphore for both, programs that wait for code to run could take all places: a deadlock.
+        # Programs and the code that they run have separate semaphores. In a common one, programs that wait
+        # for their code could take all places: a deadlock.
         self._programs, self._code = (asyncio.Semaphore(self.sessions) for _ in range(2))
         # Cached, because a search runs each program many times.
         self._passed = lru_cache(maxsize=_KEPT)(self._pass)

@@ -127,7 +127,7 @@ _READ = TypeAdapter(_Carried)
 def _pack_scores(items: Sequence[CarriedItem], settings: EstimateSettings) -> dict[str, dict[str, Any]]:
     """Return item id → metadata of the item's score, for all items with a score.
 
-    The data of the items without a score are distributed over these metadata.
+    The metadata of a score also contain the data of some items without a score (see the module).
     """
     scored = [item for item in items if item.is_right is not None]
     rest = [item for item in items if item.is_right is None]

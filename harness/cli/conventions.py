@@ -100,7 +100,7 @@ def parse_settings_alone(args: argparse.Namespace, known: Set[str], told: str) -
     """
     settings = parse_settings(args.settings)
     if other := settings.keys() - known:
-        raise BadInput(f"--set {min(other)} needs a study, but {told}; leave out one of the two")
+        raise BadInput(f"--set {min(other)} needs a study, but {told}; leave out --set, or name a study")
     return settings
 
 

@@ -4,12 +4,12 @@ Records become arrays over one index of items (`ItemIndex`). `LabelColumns` hold
 and the design by which they were collected. `PredictionColumns` holds the predictions of one model.
 
 Items drawn from a pool: `ItemPool` holds the stratum and weight of every drawn item. `weigh_draws` computes
-the weights if items were drawn from a pool of N items in several draws. Draw b takes n_b of the N_b remaining
-items, with probabilities ρ_i that may depend on all earlier answers. Each draw alone gives an unbiased
-estimate of the sum over the pool: items of earlier draws have weight 1, and items of draw b have weight
+the weights if items were drawn from a pool of N items in several draws. Draw b takes n_b of the N_b
+remaining items, with probabilities ρ_i that may depend on all earlier answers. After draw b, an unbiased
+estimate of the sum over the pool gives items of earlier draws the weight 1, and items of draw b the weight
 1/ρ_i. A mean of these estimates is also unbiased if its weights λ_b do not depend on answers. λ_b is chosen
-so that uniform draws give every item the weight N/n (as in Farquhar, Gal & Rainforth 2021, ICLR, for one item
-at a time).
+so that uniform draws give every item the weight N/n (as in Farquhar, Gal & Rainforth 2021, ICLR, for one
+item at a time).
 
 Nonresponse: `answering_rates` estimates the share of answered questions about each class, and tests whether
 it differs between classes. If the expert for a class leaves more questions unanswered than the other experts

@@ -111,8 +111,8 @@ def read_hub(
         import datasets
     except ImportError:
         raise DataError(f"reading from the hub needs: {install_line('hub')}", file=name) from None
-    # The cache of `datasets` knows a folder only by name and card.
-    # So it could return rows of another folder, or rows that this folder had earlier.
+    # The cache of `datasets` knows a folder only by name and card, so the cache could return rows of another
+    # folder, or rows that this folder had earlier.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) if is_folder else nullcontext() as cache:
         try:
             data = datasets.load_dataset(

@@ -686,7 +686,8 @@ def binomial_at_least(successes: int, n: int, p: float) -> float:
     """
     if n < 1 or not 0 <= successes <= n + 1:
         raise EstimateError(
-            f"n must be at least 1 and successes between 0 and n + 1, but n = {n}, successes = {successes}"
+            f"n must be at least 1, and successes an integer from 0 to n + 1, but n = {n} and "
+            f"successes = {successes}"
         )
     if successes == 0:
         return 1.0

@@ -675,9 +675,9 @@ def corrected_difference(
     else:
         raise NotIdentified(
             "this difference cannot be corrected for experts' errors; add gold questions about true and "
-            "about false options (without them, items must be independent and have the same number of "
-            "options, all predictions must be readable, and each item must have one question, drawn about "
-            "each model's prediction with equal probability)"
+            "about false options. Without gold questions, the correction needs independent items with the "
+            "same number of options, readable predictions, and one question per item, which is equally "
+            "likely to be about either model's prediction"
         )
     questions = len(data.item)
     return Comparison.of_interval(

@@ -173,7 +173,8 @@ def _second_phase(data: TwoPhase, p: FloatArray) -> tuple[FloatArray, float]:
 def _score(data: TwoPhase, tilt: float) -> tuple[float, float, float, FloatArray]:
     """Return four values at a tilt, with the symbols of the module docstring.
 
-    They are θ, the mean outcome minus θ, the variance under the model p, and the outcomes minus their mean.
+    They are θ, the mean outcome minus θ, the variance of the mean outcome if p is the distribution of the
+    true options, and the outcomes minus their mean.
     """
     weight = data.first.posterior * np.exp(tilt * data.c)
     p = weight / weight.sum(axis=1, keepdims=True)

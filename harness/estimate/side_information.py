@@ -75,7 +75,7 @@ LARGEST = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """Labels and options of an estimate to which side information is added.
+    """Labels and settings of an estimate to which side information is added.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Setting:
     strata
         Strata by which the estimate is weighted (see `Strata`).
     interval, published
-        Requested interval and conventions, as in `accuracy`.
+        Parameters of `accuracy` with these names.
 
     Examples
     --------

@@ -496,7 +496,7 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
     if not low <= min(1.0, max(0.0, value)) <= high:
         notes += (Note(NoteKind.VALUE_OUTSIDE_INTERVAL),)
     made = Interval(low=low, high=high, level=level, method=method, notes=notes)
-    # unequal weights reduce the effective number of items for the readable share
+    # Unequal weights reduce the effective number of items, which the share of readable predictions needs.
     size = n if carried == n else 1 / math.fsum(w**2 * t.n_labelled for w, t in groups)
     return with_unreadable(value, se, made, share if carried < n else 1.0, size, n)
 
@@ -1048,9 +1048,9 @@ def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray
     stuck = np.flatnonzero(use & ~settled & design.certain & ~known & (design.n_no > 0))
     if stuck.size:
         raise NotIdentified(
-            f"labels: for item {design.name(stuck[0])} and {stuck.size - 1} more items, only options other "
-            "than this model's prediction could be asked about, and the answers are no, so this model's "
-            "accuracy cannot be estimated; also ask about its predictions"
+            f"labels: this model's accuracy cannot be estimated, because no question about its prediction "
+            f"was possible for item {design.name(stuck[0])} and {stuck.size - 1} more items, and their "
+            "answers are no; also ask about this model's predictions"
         )
     success = np.where(settled, hit_yes, ~design.has_yes)
     width = design.width

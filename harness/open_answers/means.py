@@ -169,8 +169,8 @@ class ItemMean:
     def minus(self, other: ItemMean) -> ItemMean:
         """Return the difference self − other on their common items."""
         mine, theirs = (self.take(other.item), other.take(self.item))
-        # Linearise both ratios Σa/Σnorm around their values, so that their difference is also a ratio, with
-        # one array `norm` of denominators.
+        # Both means are ratios Σa/Σnorm. They are linearised around their values, so that their difference is
+        # also a ratio Σa/Σnorm.
         norm = (mine.norm + theirs.norm) / 2
         difference = mine.value - theirs.value
         one, two = (mean.a - mean.value * (mean.norm - 1) for mean in (mine, theirs))
@@ -375,8 +375,9 @@ def _with_judge(
 def _doubt_weights(whole: FloatArray, share: float, residual: FloatArray) -> str:
     """Return a reason for doubt if a few items with large negative points decide a mean; otherwise empty.
 
-    An item's loss is at most W, the sum of its weights. If most of W is lost, the mean depends mainly on the
-    few items with a large W. The skewness of W divided by √N measures the error of a normal approximation.
+    An item can lose at most W, the sum of its weights. If most items lose most of their W, the mean depends
+    mainly on the few items with a large W. The error of a normal approximation is measured by the skewness of
+    W over the N items, divided by √N.
     """
     centred = whole - whole.mean()
     spread = float((centred**2).mean())

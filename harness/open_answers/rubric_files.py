@@ -231,7 +231,9 @@ def read_units(
     if any(unit.answer for unit in units):
         left = of_item.keys() - {unit.answer for unit in units}
         if left:
-            raise DataError(f"the answer {min(left)!r} has no unit", file=path, field="answer")
+            raise DataError(
+                f"no row (unit to judge) belongs to the answer {min(left)!r}", file=path, field="answer"
+            )
     return units
 
 

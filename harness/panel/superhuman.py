@@ -358,7 +358,7 @@ class Superhuman(ResultWithNotes, Displayable):
         return f"{self.verdict}\n{bound}"
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one row per ceiling."""
+        """Return one row per upper bound of the people's accuracy."""
         return [
             {
                 "ceiling": name,

@@ -184,7 +184,7 @@ class Store(Database):
 
 
 def refuse_mark(url: str) -> None:
-    """Raise `StoreError` if the database exists and has a mark, so that it must not be written."""
+    """Raise `StoreError` if the database exists and must not collect answers (`DatabaseMark`)."""
     if has_database(url):
         with Store(url) as store:
             store.marks.refuse_mark()

@@ -211,7 +211,7 @@ def design_of(labels: Sequence[Label]) -> LabelDesign:
 
 
 def deciding_statement(statements: Collection[ProtocolStatement]) -> ProtocolStatement:
-    """Return the most restrictive statement of several protocols in one study."""
+    """Return the statement that limits the analysis most, among those of the protocols of one study."""
     return max(
         statements,
         key=lambda s: (s.estimator == "resolved", "accuracy" not in s.answers, s.estimator == "weighted"),

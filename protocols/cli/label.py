@@ -256,8 +256,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "expert", nargs="*", metavar="EXPERT", help="experts to remind (default: all)"
     )
     option = verb["reassign"].add_argument
-    option("expert", metavar="EXPERT", help="expert who gives up the open questions")
-    option("to", metavar="NAME", help="expert who receives the open questions")
+    option("expert", metavar="EXPERT", help="expert whose unanswered questions are passed on")
+    option("to", metavar="NAME", help="expert who receives these questions")
     option("--reason", default="", help="reason to record in the audit trail")
     after = "delete the projects on the Label Studio server afterwards"
     verb["close"].add_argument("--delete", action="store_true", help=after)
@@ -334,9 +334,13 @@ def _add_page_arguments(serve: argparse.ArgumentParser, links: argparse.Argument
         "experts",
         nargs="*",
         metavar="EXPERT",
-        help="experts whose codes are made or, with --revoke, revoked (default: list who has a code)",
+        help="experts whose sign-in codes are made or, with --revoke, revoked (default: list who has a code)",
     )
-    links.add_argument("--all", action="store_true", help="make new codes for all experts with questions")
+    links.add_argument(
+        "--all",
+        action="store_true",
+        help="make new sign-in codes for all experts who have been sent questions",
+    )
     links.add_argument("--revoke", action="store_true", help="revoke the codes of the named experts")
 
 

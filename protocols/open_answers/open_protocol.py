@@ -8,7 +8,7 @@ from oversight.harness.types import ProtocolStatement
 
 
 class OpenAnswers:
-    """The protocol that draws units of models' answers with recorded probabilities; see `route_units`."""
+    """The protocol of open answers: it draws units of answers, and records the probability of each draw."""
 
     statement: ClassVar = ProtocolStatement(
         estimator="weighted",

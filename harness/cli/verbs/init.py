@@ -138,7 +138,9 @@ def _recode(folder: str, items: str | None, encoding: str) -> str:
         raise BadInput("--encoding is only for CSV and JSON Lines files of items; name one with --items")
     copy = path.with_stem(f"{path.stem}-utf-8")
     if copy.exists():
-        raise BadInput(f"--encoding: {copy} exists already; remove this file, or name it with --items")
+        raise BadInput(
+            f"--encoding: the UTF-8 copy {copy} exists already; remove this copy, or name it with --items"
+        )
     try:
         text = path.read_bytes().decode(encoding)
     except LookupError:

@@ -58,8 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--retry-errors",
         action="store_true",
-        help="also repeat other failed calls (calls that the endpoint refused, for example with HTTP 404, "
-        "are repeated without this option)",
+        help="repeat all failed calls (without this option, only calls that the endpoint refused, for "
+        "example with HTTP 404, are repeated)",
     )
     add(
         "--dry-run",

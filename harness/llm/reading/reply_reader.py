@@ -308,7 +308,7 @@ class _Reader:
             return None
         if len(mentions) == 1 and SEVERAL not in mentions:
             return ord(mentions.pop()) - FIRST
-        # "True or false? False." repeats the question, so only its sentences tell the answer
+        # "True or false? False." repeats the question, so the reply must be read sentence by sentence
         return None if re.search(r"[?？؟]\s+\S", part) else SEVERAL
 
     def _by_name(self, part: str) -> int | str | None:

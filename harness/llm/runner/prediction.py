@@ -269,7 +269,8 @@ def answer_probabilities(
     said, own = reply.logprobs[first]
     listed = {**dict(reply.alternatives[first]), said: own}
     shown_names = option_letters_of(len(item.options)) if found.is_letter else item.shown_options
-    # A token in capitals matches only letters: "A" is an option's letter, while "a" may begin a word.
+    # A token in capitals, such as "A", is compared with the names as they are. A token such as "a" may begin
+    # a word, so capitals are ignored.
     fold = str if said.strip(_AROUND).isupper() else str.casefold
     names = [fold(name.strip(_AROUND)) for name in shown_names]
     if _begun(fold(said), names) != [shown]:

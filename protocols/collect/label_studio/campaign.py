@@ -307,7 +307,10 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     # --- pull --------------------------------------------------------------------------------
 
     def pull(self, *, full: bool = False, requeue: bool = True) -> Difference:
-        """Fetch the answers that changed since the last pull, or all; restore settings, remove predictions.
+        """Fetch the answers that changed since the last pull, or all answers.
+
+        Settings of the Label Studio projects that somebody changed are restored, and predictions that
+        somebody added there are removed.
 
         Parameters
         ----------

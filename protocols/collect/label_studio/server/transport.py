@@ -357,7 +357,7 @@ class Transport:
         # Import the SDK here, because the import takes seconds.
         from label_studio_sdk import LabelStudio
 
-        # Use Any, because the SDK has no types.
+        # Use Any, because the SDK's client is untyped.
         make: Any = LabelStudio
         return make(base_url=self.url, api_key=self.connection.token, max_retries=0, httpx_client=self._http)
 
