@@ -353,6 +353,10 @@ class FatalModelError(ModelError):
     exit_code = 2
 
 
+class OtherModelFirst(FatalModelError):
+    """An endpoint answered first as another model, and then as the requested one."""
+
+
 class RefusedRequest(FatalModelError):
     """The endpoint refuses this request, for example because it is too long; other requests may succeed.
 

@@ -39,6 +39,7 @@ from oversight.harness.llm import (
     Price,
     Request,
     Reservation,
+    ServedModel,
 )
 from oversight.harness.output import make_storable
 from oversight.harness.store import Spending, Store, StoredCall
@@ -187,7 +188,13 @@ class CallsUnderWay:
     def start(self, key: str, making: Coroutine[Any, Any, ModelReply]) -> asyncio.Task[ModelReply]:
         """Start the task that makes a call, and return the task."""
         task = self._tasks[key] = asyncio.create_task(self._run(making))
-        task.add_done_callback(lambda _: self._tasks.pop(key, None))
+
+        def forget(done: asyncio.Task[ModelReply]) -> None:
+            self._tasks.pop(key, None)
+            if not done.cancelled():
+                done.exception()  # prevents a traceback by asyncio if no task waits for the call any more
+
+        task.add_done_callback(forget)
         # Protect the task until its first step: if cancelled earlier, it could not raise `_end`.
         self._kept_on.add(task)
         return task
@@ -304,6 +311,8 @@ class Broker(RequestDraws):
         Function that stores a call's maximum usage before the call is sent, and its actual usage afterwards.
     holds_lost
         Whether a call that was in progress when its process died counts as failed. If not, it is repeated.
+    recognise
+        Function that checks the model name of each reply, see `ServedModel`.
     """
 
     def __init__(
@@ -320,6 +329,7 @@ class Broker(RequestDraws):
         is_billed: bool = True,
         note: Note | None = None,
         holds_lost: bool = False,
+        recognise: Callable[[str], None] = lambda _: None,
     ) -> None:
         super().__init__(name)
         self._note, self._holds_lost = note, holds_lost
@@ -329,7 +339,7 @@ class Broker(RequestDraws):
         self._cache = CallCache(store)
         self._calls = CallsUnderWay()
         out, limits = OutModel(model, self._calls), limiter or Limiter(concurrency)
-        self._model = LimitedModel(out, limits, tries, is_billed=is_billed, holds_lost=holds_lost)
+        self._model = LimitedModel(out, limits, tries, recognise, is_billed=is_billed, holds_lost=holds_lost)
         # The semaphore frees a place only when a reply is stored: a kill loses at most `concurrency` replies.
         # The limiter frees a place as soon as a reply arrives, before the reply is stored.
         self._unstored = asyncio.Semaphore(self._model.limiter.concurrency)
@@ -364,6 +374,7 @@ class Broker(RequestDraws):
             is_billed=not (settings.python or settings.command),
             note=note,
             holds_lost=holds_lost,
+            recognise=ServedModel(settings, settings.answers_as).recognise,
         )
 
     async def close(self) -> None:

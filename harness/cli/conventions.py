@@ -132,8 +132,8 @@ def add_shared_terms(parser: argparse.ArgumentParser) -> None:
     ended = "take over the work of a process on another machine; use only if that process has ended"
     add("--take-over", action="store_true", help=ended)
     lost = (
-        "how to treat calls that were unfinished when a process ended: retry makes them again, "
-        "hold counts them as failed"
+        "how to treat calls that were unfinished when a process ended: retry makes them again, hold "
+        "counts them as failed, if that process had a budget or hold too"
     )
     add("--uncertain", choices=["retry", "hold"], help=lost)
     add_placement(parser)

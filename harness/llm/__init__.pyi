@@ -12,6 +12,7 @@ from .models.http_client import HttpClient as HttpClient
 from .models.limited_model import LimitedModel as LimitedModel
 from .models.interface import Message as Message, Model as Model, ModelReply as ModelReply, Request as Request
 from .models.made_models import make_model as make_model
+from .models.served_model import ServedModel as ServedModel
 from .reading.reply_reader import ReplyForm as ReplyForm, Step as Step, read_reply as read_reply
 from .reading.thoughts import cut_thoughts as cut_thoughts
 from .reading.mentions import Notation as Notation, option_letters_of as option_letters_of

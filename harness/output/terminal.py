@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 from oversight.harness.output.safe_text import make_encodable, make_printable, make_result
@@ -171,9 +171,11 @@ def guarded_terminal() -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """Print a message for a person on standard error, separate from the result."""
-    sys.stderr.write(make_printable(text) + "\n")
-    sys.stderr.flush()
+    """Print a message for a person on standard error, separate from the result and above a progress bar."""
+    bars = sys.modules.get("tqdm")  # not imported here, because without a progress bar it is not needed
+    with bars.tqdm.external_write_mode(sys.stderr) if bars else nullcontext():
+        sys.stderr.write(make_printable(text) + "\n")
+        sys.stderr.flush()
 
 
 def show(renderable: RenderableType) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -127,6 +128,19 @@ class RunRepository(Repository):
         """Return the name under which a run's endpoint serves the model; None before the first reply."""
         rows = self._database.read_rows(sa.select(_RUN.c.served_as).where(_RUN.c.id == run_id))
         return rows[0].served_as if rows else None
+
+    @repeated(twice=True)
+    def forget_served_as(self, run_id: str, reason: str) -> None:
+        """Turn all answers of a run into failed ones, and forget the name of the model that gave them.
+
+        `reason` is the reason of the failures.
+        """
+        found = [p for p in self.read_samples(run_id) if p.status is not PredictionStatus.FAILED]
+        failed = partial(replace, option=None, status=PredictionStatus.FAILED, reason=reason, confidence=None)
+        self.store_predictions([(run_id, failed(p)) for p in found])
+        self.drop_vectors(run_id, {p.item_id for p in found})
+        with self._database.transaction() as connection:
+            connection.execute(sa.update(_RUN).where(_RUN.c.id == run_id).values(served_as=None))
 
     def count_predictions(self, run_id: str, *conditions: sa.ColumnElement[bool]) -> int:
         """Return the number of a run's answers, including failed ones, that meet all conditions."""

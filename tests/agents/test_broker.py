@@ -18,6 +18,7 @@ from oversight.harness import (
     RefusedRequest,
     TransientModelError,
 )
+from oversight.harness.config import ModelSection
 from oversight.harness.llm import Budget, Message, ModelReply, Price, Request
 from oversight.harness.store import Store
 from oversight.harness.types import PredictionStatus
@@ -242,3 +243,13 @@ def read_all(store: Store) -> list[tuple[int, int, float | None]]:
     with store.transaction() as connection:
         keys = [row[0] for row in connection.execute(sa.text("SELECT key FROM call"))]
     return [(c.input_tokens, c.output_tokens, c.usd) for c in store.calls.read_calls(keys).values()]
+
+
+def test_a_reply_of_another_model_is_no_answer(tmp_path: Path) -> None:
+    settings = ModelSection(model="small", tries=1)
+    replies = [ModelReply(GOOD, "stop", 9, 2, model=name) for name in ("small-2026-01-01", "large")]
+    with Store(f"sqlite:///{tmp_path / 's.db'}") as store:
+        broker = Broker.for_model(say(*replies), settings, budget=FREE, price=None, store=store)
+        assert ask(broker, "i/0/0")[0].text == GOOD
+        with pytest.raises(TransientModelError, match="the model 'large' answered, not 'small-2026-01-01'"):
+            ask(broker, "i/0/1")

@@ -9,6 +9,7 @@ import pytest
 
 import oversight as ov
 from oversight.harness import FatalModelError
+from oversight.harness.config import ModelSection
 from oversight.harness.errors import Fault
 from oversight.harness.llm.models.served_model import ServedModel
 from oversight.harness.store import Store
@@ -85,7 +86,23 @@ def test_a_batch_by_another_model_counts_for_nothing(tmp_path: Path, items: list
         ("llama", True),
     ],
 )
-def test_smaller_model_of_the_same_family_is_reported(served: str, is_said: bool) -> None:  # noqa: FBT001
-    told = list[str]()
-    ServedModel("gpt-5", None, fix=lambda _: None, tell=told.append).recognise(served)
-    assert bool(told) == is_said
+def test_smaller_model_of_the_same_family_is_reported(
+    served: str,
+    is_said: bool,  # noqa: FBT001
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ServedModel(ModelSection(model="gpt-5"), None).recognise(served)
+    assert bool(capsys.readouterr().err) == is_said
+
+
+def test_answers_by_another_model_that_came_first_are_asked_again(tmp_path: Path) -> None:
+    def answer(prompt: str, n: int) -> Reply:
+        return Reply("red", model="gpt-other-9") if n < 10 else Reply("blue")
+
+    with fake_openai(answer) as server:
+        with pytest.raises(FatalModelError, match="first answered as 'gpt-other-9' and now as 'm1'"):
+            ask(server, tmp_path / "s.db")
+        found = ask(server, tmp_path / "s.db")
+    assert [p.status for p in found] == [PredictionStatus.OK] * 60
+    assert {p.option for p in found} == {2}
+    assert sum(p.attempts for p in found) == 70  # the calls that the other model answered are still counted

@@ -166,7 +166,7 @@ def test_odd_lines_of_a_batch_affect_no_other_line() -> None:
     data += [orjson.dumps({"custom_id": name, **line}) for name, line in odd.items()]
     lines = read_lines(b"\n".join(data))
     settings = ModelSection(model="m")
-    served = ServedModel("m", None, fix=lambda _: None, tell=lambda _: None)
+    served = ServedModel(settings, None)
     paid: dict[str, Any] = {"request": Request.of("x", max_tokens=9), "guess": TokenGuess()}
     found = [read_answer(ITEMS[0], 0, lines.get(f"r{n}"), settings, served, **paid) for n in range(7)]
     assert [p.output_tokens for p in found] == [3, 3, 9, 0, 0, 0, 0]

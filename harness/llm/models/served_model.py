@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from oversight.harness.errors import FatalModelError, Fault, TransientModelError
+from oversight.harness.config import ModelSection
+from oversight.harness.errors import FatalModelError, Fault, OtherModelFirst, TransientModelError
+from oversight.harness.output import say
 
 _SUFFIX = re.compile(r"([-_@:.]*(v?[0-9][0-9.\-]*|latest|preview|gguf|q[0-9]\w*|fp?[0-9]+|bf16|awq|gptq))*")
 
@@ -14,34 +16,33 @@ class ServedModel:
     """Compares the model name in each reply with the name in the first reply.
 
     The reported name may differ from the requested one, for example ``gpt-5-mini-2025-08-07`` for
-    ``gpt-5-mini``, but it is the same in all replies. So a new name in a later reply means another model.
+    ``gpt-5-mini``, but it is the same in all replies. So a new name in a later reply means another model. If
+    the first name does not resemble the requested one, and a later name does, another model gave all earlier
+    answers.
 
     Parameters
     ----------
-    asked
-        The model's name in the request.
+    settings
+        Settings of the model.
     known
         The name that the endpoint reports, from the settings or from earlier replies; None before the first
         reply.
     fix
         Function that stores the name in the first reply for later commands.
-    tell
-        Function that shows a message to the user if the first name does not resemble the requested one.
     patience
         Number of consecutive replies by another model after which the run ends.
     """
 
     def __init__(
         self,
-        asked: str,
+        settings: ModelSection,
         known: str | None,
         *,
-        fix: Callable[[str], None],
-        tell: Callable[[str], None],
+        fix: Callable[[str], None] = lambda _: None,
         patience: float = 20,
     ) -> None:
-        self._asked, self._known, self._patience = asked, known, patience
-        self._fix, self._tell = fix, tell
+        self._asked = settings.answers_as or settings.model
+        self._known, self._patience, self._fix = known, patience, fix
         self._wrong = 0
 
     def recognise(self, served: str) -> None:
@@ -51,6 +52,8 @@ class ServedModel:
         ------
         TransientModelError
             If the name denotes a model other than `known`.
+        OtherModelFirst
+            If the requested model answers for the first time, after another model has answered.
         FatalModelError
             If another model has answered `patience` consecutive calls.
         """
@@ -59,10 +62,15 @@ class ServedModel:
             self._fix(served)
             if not _resemble(self._asked, served):
                 right = f"set answers_as = {served!r} if that is the same model"
-                self._tell(f"the model {self._asked} was requested, but {served} answers; {right}")
+                say(f"the model {self._asked} was requested, but {served} answers; {right}")
         if served == self._known or _bare(served) == _bare(self._known):
             self._wrong = 0
             return
+        if _resemble(self._asked, served) and not _resemble(self._asked, self._known):
+            raise OtherModelFirst(
+                f"the endpoint first answered as {self._known!r} and now as {served!r}; answers by "
+                f"{self._known!r} count as failed, and the next run asks again"
+            )
         self._wrong += 1
         said = f"the model {served!r} answered, not {self._known!r}"
         if self._wrong >= self._patience:

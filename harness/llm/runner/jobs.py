@@ -115,7 +115,7 @@ class Job:
         except FatalModelError as error:
             if hold is not None:  # store the usage so far; the failed call used no tokens
                 await self._note(item, sample, counts, 0, 0)
-            raise FatalModelError(f"item {item.id!r}: {error}") from error
+            raise type(error)(f"item {item.id!r}: {error}") from error
         except ModelError as error:
             reason = f"{error.fault}: {error}" if isinstance(error, TransientModelError) else str(error)
         except BudgetSpent:

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from oversight.harness.argument_checks import check_records
 from oversight.harness.config import ModelSection
-from oversight.harness.errors import FullDisk, Stopped, WrongType
+from oversight.harness.errors import Fault, FullDisk, OtherModelFirst, Stopped, WrongType
 from oversight.harness.llm.limits.budget import Budget, Price, PriceTable
 from oversight.harness.llm.models.interface import ModelFunction
 from oversight.harness.llm.runner.batches import Batches
@@ -270,6 +270,10 @@ def _ask(
 
         with collecting_rarely():
             errors, signal = run_in_loop(run_jobs(jobs, write))
+    for target, error in zip(left, errors, strict=True):
+        if isinstance(error, OtherModelFirst):
+            # Only refused requests are repeated by the next run without `retry_failed`.
+            store.runs.forget_served_as(target.spec.id, f"{Fault.REFUSED}: {error}")
     if signal is not None:
         raise Stopped(signal)
     return {

@@ -219,10 +219,9 @@ def make_served(
     """
     run_id, settings = target.spec.id, target.settings
     return ServedModel(
-        settings.model,
+        settings,
         settings.answers_as or store.runs.read_served_as(run_id),
         fix=partial(fix, run_id),
-        tell=say,
         patience=patience,
     )
 
