@@ -131,7 +131,7 @@ class Sandbox(ABC):
 
     def __init__(self, limits: SandboxLimits = DEFAULT_LIMITS) -> None:
         self.limits = limits
-        # With one semaphore for both, programs that wait for code to run could take all places: a deadlock.
+        # Separate semaphores: with a shared one, programs that wait for their code could take all places.
         self._programs, self._code = (asyncio.Semaphore(self.sessions) for _ in range(2))
         # Cached, because a search runs each program many times.
         self._passed = lru_cache(maxsize=_KEPT)(self._pass)

@@ -163,7 +163,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         ended=how_log_ended(file) if kind == "inspect" else "",
         left_out=left_out,
         checked=texts.checked,
-        # a log of another tool should contain the items' texts; without them, all its answers are unchecked
+        # Another tool's log should contain the items' texts. If it does not, all its answers are unchecked.
         unchecked=answers if kind != "table" and not texts.checked else texts.unchecked,
         read_by=read_by,
         unread=sorted(strata.others) if kind == "table" else (),

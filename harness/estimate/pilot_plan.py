@@ -915,7 +915,7 @@ def _plan(
         if not told and ratio:
             ends = _widen(sought[side], spread, ratio)
             yield words.fill(one, (sought[side], expected[side]), ends, sought[NONE], ratio)
-        elif "+" not in side:  # no row for a combination: the rows of its two kinds state the reason
+        elif "+" not in side:  # a combination gets no row, because the rows of its two kinds state the reason
             yield replace(one, sentence=f"{words.use(side)}: {told}")
 
 

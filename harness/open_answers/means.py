@@ -169,8 +169,7 @@ class ItemMean:
     def minus(self, other: ItemMean) -> ItemMean:
         """Return the difference self − other on their common items."""
         mine, theirs = (self.take(other.item), other.take(self.item))
-        # Linearise both ratios Σa/Σnorm around their values, so that their difference is also a ratio, with
-        # one array `norm` of denominators.
+        # Linearise both ratios Σa/Σnorm, so that their difference is a ratio with common denominators `norm`.
         norm = (mine.norm + theirs.norm) / 2
         difference = mine.value - theirs.value
         one, two = (mean.a - mean.value * (mean.norm - 1) for mean in (mine, theirs))

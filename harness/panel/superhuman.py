@@ -582,7 +582,7 @@ def assess_superhuman(
         notes.append(Note(NoteKind.SINGLE_LABEL_ITEMS, {"items": int((m < 2).sum())}))
     if aggregate == "dawid-skene":
         notes.append(Note(NoteKind.LEARNED_AGGREGATE))
-    # One item with labels of all annotators shows a fixed panel, because other items may lack some labels.
+    # Labels may be missing, so one item with labels of all annotators is enough to recognise a fixed panel.
     fixed = bool((m == len(panel.annotators)).any()) if pool is None else not pool
     check = None
     if oracle is not None:

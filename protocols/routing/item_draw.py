@@ -248,7 +248,7 @@ def _count_items(study: Study, wanted: int, known: DrawInformation) -> int:
         posterior = vote_posterior(predicted, known.n_options, int(known.n_options.max()), accuracy=accuracy)
         each = float(expected_questions(predicted, posterior, known.n_options).mean())
     elif study.experts.statement.estimator == "weighted" and len(known.looked_at) == 1:
-        # An item whose only prediction is unreadable needs no question; draws by deviation rarely select it.
+        # An unreadable prediction needs no question. The draw "deviation" seldom selects items with one.
         if study.experts.draw != "deviation":
             each = float((known.predicted[:, known.looked_at] >= 0).mean())
     elif study.experts.statement.estimator == "likelihood":

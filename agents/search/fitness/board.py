@@ -205,7 +205,7 @@ class Board:
         )
         n = max(1, int(self.counts.answers[j]))
         failed, bad = int(self.counts.failed[j]) / n, int(self.counts.no_option[j])
-        # Answers without an option are wrong, so no accuracy exceeds the share of the other answers.
+        # Answers without an option are wrong, so no accuracy exceeds the share of answers with an option.
         readable, most = (self._score(a) for a in (1 - bad / n, clopper_pearson(n - bad, n, 0.95)[1]))
         return Standing(
             n_items=int((~np.isnan(self.scores[j])).sum()),

@@ -25,7 +25,7 @@ from oversight.harness.types import Item, Prediction, PredictionStatus, Source, 
 LONGEST_POLL = 60.0
 _TRIES = 5  # maximum number of attempts to submit or cancel a batch
 _LOOKS = 20  # consecutive failed polls after which this command gives up on a batch
-_LOOKS_FOR_FILES = 3  # polls after which a finished batch's files count as final, even if answers are missing
+_LOOKS_FOR_FILES = 3  # after this many polls, a finished batch's files are final, even if answers are missing
 
 
 class _Incomplete(TransientModelError):

@@ -133,7 +133,8 @@ _GREED = 1.03  # the used rate is the measured rate times this factor
 _GROWTH, _FASTEST = 0.1, 0.5
 # After this many refusals in a row and at least this many seconds without a success, the rate is not trusted.
 _IN_VAIN, _A_WHILE = 8, 0.1
-_FIRST, _LOOK, _LONGEST_LOOK = 0.25, 0.75, 10.0  # seconds of the first, usual and longest measurement
+# seconds that the first, a usual and the longest measurement take
+_FIRST, _LOOK, _LONGEST_LOOK = 0.25, 0.75, 10.0
 _FEW, _ENOUGH = 4, 8  # minimum successes in the first measurement; minimum calls in later ones
 _UNUSED = 4.0  # a limit above this multiple of the measured rate is dropped, because it has no effect
 
@@ -234,7 +235,7 @@ class AdaptiveRateLimit:
 LONGEST_PAUSE = 300.0
 """Maximum pause in seconds, even if the endpoint asks for a longer pause."""
 
-_BURST = 0.1  # seconds; after a pause, as many calls may start at once as the rate allows in 0.1 s
+_BURST = 0.1  # seconds: after a pause, as many calls may start at once as the rate allows in this time
 _CATCH_UP = 0.25  # value of _BURST if the rate was learned from refusals
 _WORTH_SAYING = 30.0  # a message is printed before a wait of more than this many seconds
 _SOON = 1e-4  # shorter waits, in seconds, are skipped

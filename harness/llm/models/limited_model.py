@@ -246,7 +246,7 @@ class LimitedModel:
     async def _send(self, request: Request, counts: Usage, held: Reservation | None) -> ModelReply:
         """Send a request and count its usage, whether it succeeds or fails."""
         counts.requests += 1
-        # None: tokens are estimated, because a call with an unknown outcome may be charged.
+        # None means that tokens are estimated, because a call with an unknown outcome may be charged.
         used: Sequence[int] | None = None if self.is_billed else (0, 0)
         is_guess = self.is_billed
         try:

@@ -102,7 +102,7 @@ _REFUSAL = re.compile(
     r"|i must decline|i['’]m not able to|cannot (?:help|assist|provide))\b",
     re.IGNORECASE,
 )
-# A sentence that only declines to answer; a later sentence may name an option, but not as an answer.
+# A sentence that only declines to answer. An option named in a later sentence is not an answer then.
 _DECLINED = re.compile(
     r"\bi(?:['’]m| am)?\s+(?:can(?:no|['’])t|unable to|not able to|won['’]t)\s+(?:help|assist|comply|answer)"
     r"(?:\s+(?:with|you|that|this|it|your|the|request|question|in))*\s*(?:[.!]|$)",
@@ -308,7 +308,7 @@ class _Reader:
             return None
         if len(mentions) == 1 and SEVERAL not in mentions:
             return ord(mentions.pop()) - FIRST
-        # "True or false? False." repeats the question, so only its sentences tell the answer
+        # "True or false? False." repeats the question first, so its sentences must be read one by one
         return None if re.search(r"[?？؟]\s+\S", part) else SEVERAL
 
     def _by_name(self, part: str) -> int | str | None:
