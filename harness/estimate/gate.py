@@ -560,8 +560,8 @@ def judge(
     mean, square = float(gains.mean()), float((gains**2).mean())
     need = outcomes_to_settle(mean, square, level=known.level) / max(per_answer, 1e-9)
     if need <= known.answers:
-        # By chance, the answers so far are weaker evidence than expected.
-        # The forecast assumes that further answers add evidence at the expected rate.
+        # The answers so far are weaker evidence than expected. Assume that further answers add evidence at
+        # the expected rate.
         p = min(1.0, p_below if mean > 0 else p_above)
         need = known.answers + need * (1 - math.log(p) / math.log(1 - known.level))
     further = further_answers(need, known.answers)

@@ -378,7 +378,7 @@ def estimate_tallies(
                 f"strata: the stratum {name!r} has predictions but no usable label, so its accuracy cannot "
                 "be estimated"
             )
-    # only the exact interval has a joint test of all strata; other intervals are combined by MOVER
+    # The exact interval tests all strata jointly. Other intervals are computed per stratum, then combined.
     together = method == "exact" and len(used) > 1
     groups = merge_tallies(used, tallies.pool) if together else [(1.0, t) for t in used]
     if len(groups) == 1:

@@ -260,7 +260,7 @@ def agreement_tail(e: Evidence) -> tuple[PValue, str]:
         return (lambda x0: units.at_least(share, max(0.0, (x0 - least) / (1 - least)))), e.tail
     if least is not None:
         n = units.number
-        # X is 1 or `least`; an item splits with probability ρ = (1 − x)/(1 − least).
+        # An item's agreement is 1, or `least` with probability (1 − x)/(1 − least).
         splits = min(n, round((1 - e.x) / (1 - least) * n))
 
         def exact(x0: float) -> float:

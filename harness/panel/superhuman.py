@@ -639,7 +639,7 @@ def _decide(
 ) -> Superhuman:
     valid, why_not = list_valid_ceilings(check, fixed=fixed)
     notes = (*why_not, *notes)
-    # Testing in a fixed order up to the first failure keeps the joint level of all tests.
+    # The tests have a joint level, because they have a fixed order and stop at the first failure.
     certified = tuple(takewhile(lambda name: against[name].confidence >= level, valid))
     bounds = {name: against[name].bound for name in CEILINGS}
     scores = (heuristic_score, published_score, optimal_score)

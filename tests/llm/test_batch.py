@@ -148,7 +148,7 @@ def test_a_failed_batch_says_why_keeps_its_answers_and_ends(store: Store, items:
         with pytest.raises(FatalModelError, match="the batch was refused"):
             collect(store, items, asked)
         assert store.calls.read_batches(asked.spec.id, ("sending", "sent")) == []
-        # answers of the cancelled batch are paid for
+        # answers of the failed batch are paid for
         assert len(store.runs.read_predictions(asked.spec.id)) == 5
 
 

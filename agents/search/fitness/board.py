@@ -63,7 +63,7 @@ class ScoredRows:
         """Return the candidates' scores on the items in one replicate, shape (candidates, items)."""
         self.begin(items, labelled)
         voters = None
-        # Scores of routed items depend on the votes of all candidates that answered all of these items.
+        # Scores of routed items depend on the votes of the candidates that answered every routed item.
         if labelled.routed.any():
             voters = table.options(ids, items, replicate)
             votes = voters[(voters[:, labelled.routed] != FAILED).all(axis=1)].tobytes()

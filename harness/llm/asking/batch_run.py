@@ -281,7 +281,7 @@ class BatchRun:
     ) -> Iterator[Prediction]:
         """Yield a batch's predictions; with `all_rows`, a failed prediction for each missing answer."""
         spec, settings, guess = self.target.spec, self.target.settings, TokenGuess()
-        # The answers are paid for already, so a changed model name must not end the loop (hence patience=∞).
+        # Infinite patience, because these answers are paid for even if the endpoint's model name has changed.
         served = make_served(self.store, self.target, self.store.runs.note_served_as, patience=math.inf)
         known = 0
         for j, item, sample in self._load(batch):

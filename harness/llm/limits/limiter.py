@@ -72,7 +72,7 @@ class CircuitBreaker:
     async def wait(self) -> None:
         """Wait until the outage is over, or until it is this call's turn to be the test call."""
         if self._answered is None:
-            self._answered = self._clock()  # the time without answers starts with the first call
+            self._answered = self._clock()  # before the first answer, an outage is timed from the first call
         while self.is_on:
             if self._looking:
                 await self._changed.wait()
@@ -129,7 +129,7 @@ _CLUSTER = 0.25  # above this share of refusals among recent calls, a rate limit
 _TOLERATED = 0.1  # above this share of refusals, the rate is measured again
 _RARE = 0.015  # the rate is raised if there are at most this many refusals per success
 _GREED = 1.03  # the used rate is the measured rate times this factor
-# growth of the rate per measurement, as a fraction of the rate: initial minimum, later maximum
+# fraction by which one measurement raises the rate: smallest value at the beginning, and largest value
 _GROWTH, _FASTEST = 0.1, 0.5
 # After this many refusals in a row and at least this many seconds without a success, the rate is not trusted.
 _IN_VAIN, _A_WHILE = 8, 0.1
@@ -221,7 +221,7 @@ class AdaptiveRateLimit:
         if not self._good:
             self.rate = self.rate and max(1.0, self.rate / 2)
         elif self.rate is None or self._bad > _TOLERATED * (self._good + self._bad):
-            # After few successful calls, the estimated rate may be far too low, so it may grow faster.
+            # A rate estimated from few successful calls can be far too low, so let it grow faster.
             self._growth = max(_GROWTH, self._good**-0.5)
             # The rate is at most halved, because the machine may have been suspended during the measurement.
             self.rate = max(_GREED * taken, (self.rate or 0.0) / 2)

@@ -269,7 +269,7 @@ def answer_probabilities(
     said, own = reply.logprobs[first]
     listed = {**dict(reply.alternatives[first]), said: own}
     shown_names = option_letters_of(len(item.options)) if found.is_letter else item.shown_options
-    # A token in capitals matches only letters: "A" is an option's letter, while "a" may begin a word.
+    # If the token is in capitals, compare case: "A" is an option's letter, but "a" may begin a word.
     fold = str if said.strip(_AROUND).isupper() else str.casefold
     names = [fold(name.strip(_AROUND)) for name in shown_names]
     if _begun(fold(said), names) != [shown]:
@@ -404,7 +404,7 @@ def _places(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file:
         told = f"item {item_id!r}: {len(options)} options in the study, but {len(answer.options)} in the log"
         raise DataError(told, file=file, line=answer.line)
     if options == option_letters_of(len(options)) and not set(options) & set(answer.options):
-        return range(len(options))  # the item's options are letters, so the log's options have the same order
+        return range(len(options))  # the study knows only letters, so its options are in the log's order
     places = []
     for option in answer.options:
         place = find_option(options, option)
