@@ -146,7 +146,7 @@ def cover_anytime(design: Design, drawn: Drawn) -> list[Outcome]:
     outcomes = []
     for look in range(1, 11):
         first = drawn.labels[: max(1, len(drawn.labels) * look // 10)]
-        # Labels arrive in this random order, so the part is treated as a study without open questions.
+        # The labels are in random order, so the first ones are checked like a study without open questions.
         part = Labels(first, replace(design_of(drawn.labels), drawn=()))
         try:
             running = ov.accuracy(predictions, part, interval="anytime", n_options=n_options)

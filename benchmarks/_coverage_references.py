@@ -103,7 +103,7 @@ def _betting(g: FloatArray, low: float, high: float, level: float = 0.95, points
         down += np.log1p(-np.minimum(bet, cap_down) * (value - means))
         alive &= np.maximum(up, down) < threshold
         kept = means[alive]
-        # With probability at most 1 − level, all means are excluded; then the last interval is returned.
+        # If all means are excluded (probability at most 1 − level), keep the previous interval.
         ends = (float(kept[0]), float(kept[-1])) if kept.size else ends
     step = 1 / points
     return low + (high - low) * max(ends[0] - step, 0.0), low + (high - low) * min(ends[1] + step, 1.0)

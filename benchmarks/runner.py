@@ -75,7 +75,7 @@ def main() -> None:
 def compare(latency: float, concurrency: int, n: int, rounds: int) -> dict[str, float]:
     """Run all loops in turn, and print medians. Returns the runner's results divided by the bare loop's."""
     if latency:
-        # Send fewer requests, because a round would otherwise take minutes.
+        # With latency, send fewer requests, because a round would otherwise take minutes.
         n //= 20 if concurrency == 8 else 4
     found: dict[str, list[dict[str, float]]] = defaultdict(list)
     for _ in range(rounds):

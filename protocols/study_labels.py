@@ -94,7 +94,7 @@ class AskedLookup:
         self._study, self._store = study, store
         self._content, self._controls = store.content, store.controls
         self._shown, self._replies = ShownRepository(store), store.replies(panel=False)
-        # Single look-ups are slow, so read all questions after looking up 1/30 of them.
+        # Single look-ups are slow, so all questions are read at once when 1/30 of them were looked up.
         self._enough, self._looked_up = store.content.count_questions() / 30, 0
         self._experts: dict[str, str] | None = None
         self._marks: dict[str, int] | None = None
@@ -370,7 +370,7 @@ def import_answers(
             read = VerdictFiles(files, AskedLookup(study, store), words, skipped, changes=changes)
             if not changes:
                 return _import_yes_no(store, read)
-            # Read all portions, because contradictions are known only at the end.
+            # Read all portions first, because a later portion can contradict an earlier one.
             portions = list(read)
             given = [Response(*r) for portion in read.leave_contradicted(portions) for r in portion]
             return _change_answers(store, given, panel=False)

@@ -18,12 +18,12 @@ from oversight.harness.llm.local.lifecycle import LocalServer
 from oversight.harness.types import Item
 
 ROOT = Path(__file__).parents[1]
-# no test fails for being slow on a machine that does other work
+# no test fails because the machine is busy
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
-@pytest.hookimpl(tryfirst=True)  # before groups are read
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run all tests that need a shared server in one process if pytest uses several.
 

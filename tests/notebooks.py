@@ -32,7 +32,7 @@ def run_notebook(path: Path) -> Any:
         try:
             client.execute(env={**os.environ, "PYTHONPATH": where})
             break
-        except RuntimeError as error:  # a port that the kernel was given was taken by others before it began
+        except RuntimeError as error:  # another process took the port before the kernel used it
             if "Kernel died before replying" not in str(error) or not tries_left:
                 raise
     for cell in found.cells:
@@ -42,7 +42,7 @@ def run_notebook(path: Path) -> Any:
             for out in cell.outputs:
                 # pictures differ between versions of matplotlib, so they are not compared
                 out.get("data", {}).pop("image/png", None)
-                if "text/html" in out.get("data", {}):  # what is seen; the other says it again
+                if "text/html" in out.get("data", {}):  # a notebook shows the HTML; the plain text repeats it
                     del out["data"]["text/plain"]
     found.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     return found

@@ -72,7 +72,7 @@ def test_readme_is_one_page() -> None:
 
 
 @pytest.mark.local_model
-@pytest.mark.timeout(600)  # the model writes up to 1,024 tokens per item, beside other tests
+@pytest.mark.timeout(600)  # the model writes up to 1,024 tokens per item while other tests run
 def test_six_commands_of_the_readme_complete_a_study(local_model: LocalServer, tmp_path: Path) -> None:
     page = "README.md"
     truth = notes(tmp_path, 5)

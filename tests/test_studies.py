@@ -77,7 +77,7 @@ def call(words: list[str]) -> tuple[int, str, str]:
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = main(words)
-        except SystemExit as end:  # argparse leaves this way
+        except SystemExit as end:  # argparse ends the program this way
             code = int(end.code or 0)
     return code, out.getvalue(), err.getvalue()
 
@@ -151,7 +151,8 @@ def play(case: Case, target: Path) -> dict[str, Any]:
                 steady(out, folder).splitlines() if plain or not out else json.loads(steady(out, folder))
             )
             if code == 2:
-                step["err"] = steady(err, folder).replace("'", "").split()  # newer Pythons quote less
+                # newer versions of Python use fewer quotation marks
+                step["err"] = steady(err, folder).replace("'", "").split()
             steps.append(step)
     made = sorted(p for p in (folder / "out").rglob("*") if p.is_file())
     return {"steps": steps, "files": {str(p.relative_to(folder)): content(p, folder) for p in made}}
@@ -224,14 +225,14 @@ def dump_upgraded(study: str, folder: Path, *, but: frozenset[str] = frozenset()
     return dump(path, but=but)
 
 
-@pytest.mark.filterwarnings("ignore:No artists with labels found")  # where no model has an estimate to draw
+@pytest.mark.filterwarnings("ignore:No artists with labels found")  # if no model has an estimate to plot
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.study}-{case.name}")
 def test_verb_prints_and_stores_what_it_did_before(case: Case, tmp_path: Path) -> None:
     wanted = json.loads(case.expected.read_text(encoding="utf-8"))
     found = json.loads(json.dumps(play(case, tmp_path)))
     assert list(differences(found, wanted)) == []
     if case.kind == "reads":
-        step = frozenset({"step"})  # which the version that wrote the study did not store
+        step = frozenset({"step"})  # a column that the version which wrote the study did not have
         now = dump(tmp_path / case.study / "study.db", but=step)
         assert kept(now, dump_upgraded(case.study, tmp_path, but=step))
 
@@ -239,7 +240,7 @@ def test_verb_prints_and_stores_what_it_did_before(case: Case, tmp_path: Path) -
 @pytest.mark.parametrize("verb", HELP)
 def test_help_is_as_stored(verb: str) -> None:
     wanted = (ROOT / "help" / f"{verb.replace(' ', '-') or 'oversight'}.txt").read_text(encoding="utf-8")
-    assert play_help(verb).split() == wanted.split()  # lines break elsewhere in other versions of Python
+    assert play_help(verb).split() == wanted.split()  # other versions of Python break lines elsewhere
 
 
 @pytest.mark.parametrize("study", [study for study, table in STUDIES.items() if table.get("alone", True)])
@@ -250,8 +251,8 @@ def test_the_same_verbs_write_the_same_database(study: str, tmp_path: Path) -> N
             assert call(words_of(line, folder))[0] == 0, line
     measured = frozenset({"created", "seconds", "step"})
     now, before = dump(folder / "study.db", but=measured), dump_upgraded(study, tmp_path, but=measured)
-    del now["audit_event"], before["audit_event"]  # the version that wrote the study kept no trail,
-    for question in now["question"]:  # no places and no steps
+    del now["audit_event"], before["audit_event"]  # the version that wrote the study had no audit trail
+    for question in now["question"]:  # that version stored neither places nor steps of questions
         question["place"] = None
     assert kept(now, before)
 

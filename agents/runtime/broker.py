@@ -333,7 +333,7 @@ class Broker(RequestDraws):
     ) -> None:
         super().__init__(name)
         self._note, self._holds_lost = note, holds_lost
-        # Mark lost calls in the cache if no `note` stores their usage, or if they count as failed.
+        # Lost calls are marked in the cache if `note` does not store their usage, or if they count as failed.
         self._notes_lost = store is not None and (note is None or holds_lost)
         self._budget, self._price = budget, price
         self._cache = CallCache(store)

@@ -115,7 +115,7 @@ async def dry_run_program(
     # Use the style "json", because made-up replies are derived from its schema.
     shape = replace(shape, style="json")
     for size in sizes:
-        # Made-up replies name the first choice in one run, and the last choice in the other.
+        # Run the program twice: made-up replies name the first choice in one run, and the last in the other.
         for pick in (0, -1):
             broker = DryRunBroker(pick)
             bench = Workbench(broker, sandbox, roles, shape)

@@ -131,8 +131,7 @@ class Sandbox(ABC):
 
     def __init__(self, limits: SandboxLimits = DEFAULT_LIMITS) -> None:
         self.limits = limits
-        # Programs and the code that they run have separate semaphores. In a common one, programs that wait
-        # for their code could take all places: a deadlock.
+        # Separate semaphores: with a shared one, programs that wait for their code could take all places.
         self._programs, self._code = (asyncio.Semaphore(self.sessions) for _ in range(2))
         # Cached, because a search runs each program many times.
         self._passed = lru_cache(maxsize=_KEPT)(self._pass)

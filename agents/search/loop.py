@@ -151,7 +151,7 @@ async def search(context: SearchContext, policy: Policy) -> Ended:
         if unreadable := await seed(context):
             return Ended(unreadable, 0, is_whole=False)
         reason = await slots.fill_all()
-        # Recorded, so that answers stored later do not change the finalists.
+        # Record the finalists, so that answers stored later do not change them.
         context.archive.record_decision("finalists", {"finalists": context.find_finalists()})
     except BudgetSpent as error:
         return Ended(f"{error}; {RAISE}", slots.ended, is_whole=False)

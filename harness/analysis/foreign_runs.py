@@ -120,7 +120,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     with (
         pause_collector(),
         Store(study.store_url) as store,
-        # take over another machine's lock, because two simultaneous imports of a log do no harm
+        # Take over a lock of another machine, because it does no harm to import a log twice at the same time.
         store.locks.hold({run: model}, take_over=True),
     ):
         asked = ReplyForm(pattern=study.prompt.pattern)
@@ -163,7 +163,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         ended=how_log_ended(file) if kind == "inspect" else "",
         left_out=left_out,
         checked=texts.checked,
-        # a log of another tool should contain the items' texts; without them, all its answers are unchecked
+        # Another tool's log should contain the items' texts. If it does not, all its answers are unchecked.
         unchecked=answers if kind != "table" and not texts.checked else texts.unchecked,
         read_by=read_by,
         unread=sorted(strata.others) if kind == "table" else (),
@@ -257,7 +257,7 @@ def _match(
         try:
             matched = iter([match(answer, options.get(answer.id)) for answer in left])
         except DataError:
-            # unknown options often mean that the log is about other questions; `refuse` then says so
+            # The log may be about other questions, which `refuse` reports; if not, raise the original error.
             texts.refuse(file)
             raise
         found_rows = [row or next(matched) for row in rows]

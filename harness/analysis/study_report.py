@@ -287,7 +287,7 @@ def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: St
     except EstimateError as error:
         return tuple(
             Check.not_made(check.name, str(error))
-            # `small_strata` fails for lack of answers, so its failure stays
+            # a failure of `small_strata` is kept: it says that a stratum has too few labels
             if check.state == "failed" and check.name != "small_strata"
             else check
             for check in run_checks(predictions, labels, strata=strata)

@@ -496,7 +496,7 @@ class QuestionColumns:
             offered=self.offered.take(rows),
             place=self.place[rows],
         )
-        # sort keys are expensive to compute, so cached ones are passed on to the selection
+        # Sort keys are expensive to compute, so copy the cached ones into the selection.
         vars(found).update(
             {name: vars(self)[name][rows] for name in ("order", "item_order") if name in vars(self)}
         )

@@ -111,8 +111,8 @@ def read_hub(
         import datasets
     except ImportError:
         raise DataError(f"reading from the hub needs: {install_line('hub')}", file=name) from None
-    # The cache of `datasets` knows a folder only by name and card, so the cache could return rows of another
-    # folder, or rows that this folder had earlier.
+    # Use a new cache for a folder: a shared one distinguishes folders only by name and card, so it could
+    # return the rows of another folder, or outdated rows.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) if is_folder else nullcontext() as cache:
         try:
             data = datasets.load_dataset(
@@ -127,7 +127,7 @@ def read_hub(
 def _brief(error: BaseException) -> str:
     """Return only the first and the last line of a library's error, which lists all columns in between."""
     if type(error).__name__ == "DatasetGenerationError" and error.__cause__:
-        error = error.__cause__  # only the cause's message names the reason
+        error = error.__cause__  # only the message of its cause says what went wrong
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return " … ".join(dict.fromkeys((lines[0], lines[-1])))
 

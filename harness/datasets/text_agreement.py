@@ -24,8 +24,8 @@ _LONG = 12
 _SAME_PAIRS, _SAME_SIGNS = 0.6, 0.9
 _SHOWN, _SHOWN_BEFORE = 3, 40
 """Number of contradictions shown, and length in characters from which a shared beginning is cut."""
-_FEW_SIGNS = 30  # characters; a shorter text counts as contained only if it occurs as whole words
-_SHORTEST_CUT = 10  # characters; a shorter text does not count as a copy that was cut off within a word
+_FEW_SIGNS = 30  # characters: a shorter text must occur as whole words to count as contained in another text
+_SHORTEST_CUT = 10  # minimum length in characters of a text that counts as a copy cut off within a word
 _WHAT_TO_DO = (
     "nothing was imported. If the log uses these ids for other items, change them to the study's ids, or "
     "import a table without ids, whose rows are matched by text. If the ids are right and only the wording "

@@ -670,7 +670,7 @@ class CostForm:
         """
         rows, number = np.unique(predicted, axis=0, return_inverse=True)
         number = number.reshape(-1)
-        # round, so that costs are equal if they differ only by floating-point errors
+        # round, so that costs that differ only by floating-point errors become equal
         table = np.round(
             [
                 np.sum([s * costs.of_prediction(int(o)) for s, o in zip(signs, row, strict=True)], axis=0)

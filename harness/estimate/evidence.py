@@ -253,7 +253,7 @@ class UnequalAnswers:
         if self.rates is None:
             return data
         tilted = data.propensities * self.rates
-        total = tilted.sum(axis=1, keepdims=True)  # 0 if the item's question was passed over
+        total = tilted.sum(axis=1, keepdims=True)  # 0 if no option of the item can have an answer
         return replace(data, propensities=np.divide(tilted, total, out=tilted, where=total > 0))
 
 

@@ -389,7 +389,7 @@ def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:
     if share <= 0:
         return float(lead <= 0)
     d = np.arange(n + 1)
-    # smallest number n_+ of items with value +1, among d items with values ±1, for which n_+ − n_− ≥ lead
+    # smallest n_+ for which n_+ − n_− ≥ lead, if d of the items have a value other than 0
     least = np.ceil((d + lead) / 2)
     tail: FloatArray = np.where(least <= 0, 1.0, 0.0)
     inside = (least > 0) & (least <= d)
@@ -560,8 +560,8 @@ def judge(
     mean, square = float(gains.mean()), float((gains**2).mean())
     need = outcomes_to_settle(mean, square, level=known.level) / max(per_answer, 1e-9)
     if need <= known.answers:
-        # By chance, the answers so far are weaker evidence than expected.
-        # The forecast assumes that further answers add evidence at the expected rate.
+        # The answers so far are weaker evidence than expected. Assume that further answers add evidence at
+        # the expected rate.
         p = min(1.0, p_below if mean > 0 else p_above)
         need = known.answers + need * (1 - math.log(p) / math.log(1 - known.level))
     further = further_answers(need, known.answers)
@@ -727,8 +727,8 @@ def _decide(
         1 / down + spent,
         ahead.sums,
     )
-    # Depending on the unknown error rates or missing answers, the value is above or below the bar.
-    # So more answers may not lead to a decision.
+    # More answers may not lead to a decision, because the unknown error rates or the unanswered questions
+    # decide whether the value is above the bar.
     untold = UNTOLD if errors is not None else UNANSWERED
     return found.withheld(untold) if is_open and not found.decided else found
 

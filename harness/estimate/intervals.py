@@ -549,7 +549,7 @@ class _Lattice:
         for c, s in self.outer:
             inv1, inv2 = 1 / _q(c, A1), 1 / _q(c, A2)
             d = s - c.S
-            # take the end of the cell at which this term counts more outcomes as extreme
+            # Of the cell's two ends, take the one at which this term counts more outcomes as extreme.
             near += d * np.where((d >= 0) == left, inv1, inv2)
             far += (s + c.S) * (inv2 if left else inv1)
         q1, q2 = _q(self.inner, A1), _q(self.inner, A2)

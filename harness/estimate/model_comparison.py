@@ -519,7 +519,7 @@ def _resolved_shares(
     If too many questions are unanswered, shares of right predictions in `correct` are returned. They are
     valid only for differences, because unresolved items on which all models agree count as wrong for all.
     """
-    # if accuracies are unknown (too many unanswered questions), the ranking shows those on known items
+    # if too many questions are unanswered, continue below with the shares of known items
     with contextlib.suppress(EstimateError):
         found = resolved_correctness(labels, predictions)
         own = [None if found.waiting else column for column in found.own.T]

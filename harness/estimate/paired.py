@@ -580,7 +580,7 @@ def mcnemar(
     if n == 0:
         raise EstimateError("McNemar's test needs at least 1 resolved item, there are 0")
     n_10, n_01 = int((known & (a > b)).sum()), int((known & (a < b)).sum())
-    # an unknown item can favour the first model unless the first is wrong or the second is right
+    # An unknown item cannot favour the first model if the first is known wrong or the second known right.
     for_first = int((~known & (a != 0) & (b != 1)).sum())
     for_second = int((~known & (b != 0) & (a != 1)).sum())
     if cluster is not None:

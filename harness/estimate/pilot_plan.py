@@ -303,7 +303,7 @@ def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> Predict
     if labels.pool is not None:
         return keep_drawn(predictions, labels)
     asked, none = labels.asked_items, predictions.is_unreadable
-    # The pilot also asked about items with an unreadable prediction, so no such items need to be added.
+    # The pilot itself contains items with an unreadable prediction, so none are added.
     if (none & asked).any():
         return predictions.on(asked)
     settled = np.flatnonzero(none)
@@ -915,7 +915,7 @@ def _plan(
         if not told and ratio:
             ends = _widen(sought[side], spread, ratio)
             yield words.fill(one, (sought[side], expected[side]), ends, sought[NONE], ratio)
-        elif "+" not in side:  # no row for a combination: the rows of its two kinds state the reason
+        elif "+" not in side:  # a combination gets no row, because the rows of its two kinds state the reason
             yield replace(one, sentence=f"{words.use(side)}: {told}")
 
 

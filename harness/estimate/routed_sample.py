@@ -906,7 +906,7 @@ def optimal_constant(
     fixed = fix_constant(c, valid & (propensities <= 0))
     pi = np.where(propensities > 0, propensities, np.inf)
     s = posterior * (1 - posterior)
-    # if the posterior is 0 or 1 for all options, all weights are 0; any C is unbiased, so weigh by 1/π
+    # If the posterior is 0 or 1 for all options, all weights would be 0, so use 1/π: any C is unbiased.
     s = np.where((s / pi).sum(axis=1, keepdims=True) > 0, s, 1.0) * valid
     weight = s / pi
     total = weight.sum(axis=1)

@@ -378,7 +378,7 @@ def estimate_tallies(
                 f"strata: the stratum {name!r} has predictions but no usable label, so its accuracy cannot "
                 "be estimated"
             )
-    # only the exact interval has a joint test of all strata; other intervals are combined by MOVER
+    # The exact interval tests all strata jointly. Other intervals are computed per stratum, then combined.
     together = method == "exact" and len(used) > 1
     groups = merge_tallies(used, tallies.pool) if together else [(1.0, t) for t in used]
     if len(groups) == 1:
@@ -496,7 +496,7 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
     if not low <= min(1.0, max(0.0, value)) <= high:
         notes += (Note(NoteKind.VALUE_OUTSIDE_INTERVAL),)
     made = Interval(low=low, high=high, level=level, method=method, notes=notes)
-    # Unequal weights reduce the effective number of items, which the share of readable predictions needs.
+    # effective number of items for the share of readable predictions; unequal weights make it smaller
     size = n if carried == n else 1 / math.fsum(w**2 * t.n_labelled for w, t in groups)
     return with_unreadable(value, se, made, share if carried < n else 1.0, size, n)
 

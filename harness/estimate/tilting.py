@@ -163,7 +163,7 @@ def _find_mode(
         if np.abs(step).max() < _ENOUGH:
             break
         found, q_next, p_next = density(theta + step)
-        # with a tolerance, because near the mode the density increases by less than its rounding error
+        # Allow a tolerance, because near the mode the density increases by less than its rounding error
         if found > best - 1e-10 * (1 + abs(best)):
             theta, best, q, p, size = theta + step, found, q_next, p_next, min(1.0, 2 * size)
         else:

@@ -128,7 +128,7 @@ def _routed(
     even = chance.size * _EVEN <= count_effective(1 / np.maximum(chance, _LEAST))
     if not (asked.all() and even and (can | ~sample.valid).all()):
         scope, inside = PREDICTIONS, _predicted(predicted, sample.valid)
-        # Items that were left out on purpose have no readable prediction, so they do not count here.
+        # Items without a readable prediction are left out of `inside`, so they cause no error here.
         if not (can | ~inside).all():
             left = int((inside & ~can).any(axis=1).sum())
             raise NotIdentified(

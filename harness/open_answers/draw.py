@@ -394,7 +394,7 @@ def _match_rows(table: UnitTable, drawn: Draw) -> tuple[IntArray, IntArray]:
 
     Returns positions in the table and in the draw; the position in the draw is −1 if the unit was not drawn.
     """
-    # "first no" draws rows of the table, but the other schemes draw questions, which several rows may share
+    # The scheme "first no" draws rows of the table. Other schemes draw questions, which rows can share.
     is_ordered = bool((drawn.order > 0).any())
     key, mine = (np.arange(len(table)), drawn.row) if is_ordered else (table.question, drawn.question)
     order = np.lexsort([drawn.attempt, mine])

@@ -154,7 +154,7 @@ def measure_experts(judgements: Judgements, *, level: float = 0.95) -> tuple[Exp
         return ()
     expert, names = number_values(judgements.expert[said])
     key = judgements.question[said] * len(names) + expert
-    # A reply about a question that several answers share counts once.
+    # A reply counts once, even if several answers share its question.
     kept = np.unique(key, return_index=True)[1]
     rows, expert = said[kept], expert[kept]
     yes = judgements.reply[rows] == YES

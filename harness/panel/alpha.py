@@ -431,7 +431,7 @@ def _ratio_spread(w: FloatArray, x: FloatArray) -> FloatArray:
         decay = np.exp(-np.outer(x, part))
         weight = w.mean(axis=0) @ decay
         centre = divide((w.mean(axis=0) * x) @ decay, weight, where=weight > 0, empty=0.0)
-        y = x[:, None] - centre  # centred, because sums of squares around the mean avoid cancellation
+        y = x[:, None] - centre  # centred, to avoid cancellation in the sums of squares
         zero, one, two = (w @ (decay * y**power) for power in (0, 1, 2))
         found += _STEP * (2 * (zero * two - one**2)) @ part**2
     return found

@@ -115,7 +115,7 @@ def betting_confidence(
     order = np.random.default_rng(seed).permutation(n)
     rows = (hits, x, np.ones(len(hits)))
     d, x, size = (np.bincount(place, w)[order].astype(np.float64) for w in rows)
-    past = np.arange(1, n + 1)  # includes an invented unit before the first, so that every mean is defined
+    past = np.arange(1, n + 1)  # number of earlier units plus 1, so that all means below are defined
     x0 = (1 + _before(x)) / (1 + _before(size))
     c, slope = tangent(x0)
     z = (d - size * c - slope * (x - size * x0)) / size.max()

@@ -260,7 +260,7 @@ def agreement_tail(e: Evidence) -> tuple[PValue, str]:
         return (lambda x0: units.at_least(share, max(0.0, (x0 - least) / (1 - least)))), e.tail
     if least is not None:
         n = units.number
-        # X is 1 or `least`; an item splits with probability ρ = (1 − x)/(1 − least).
+        # An item's agreement is 1, or `least` with probability (1 − x)/(1 − least).
         splits = min(n, round((1 - e.x) / (1 - least) * n))
 
         def exact(x0: float) -> float:
@@ -304,7 +304,7 @@ def _upper_tail(ceiling: str, e: Evidence) -> tuple[float, PValue, str]:
 
 def _largest(e: Evidence, p_x: PValue, tail: str) -> tuple[float, PValue, str]:
     least = two_point(e)
-    if least is not None:  # if annotators disagree, the largest class has 1 of 2 votes, or 2 of 3
+    if least is not None:  # if the annotators disagree, the largest class has 1 of 2 votes, or 2 of 3
         share = 1 / 2 if e.m == 2 else 2 / 3
         slope = (1 - share) / (1 - least)
         return 1 - slope * (1 - e.x), lambda u: p_x(max(0.0, 1 - (1 - u) / slope)), tail
@@ -316,7 +316,8 @@ def _largest(e: Evidence, p_x: PValue, tail: str) -> tuple[float, PValue, str]:
             return units.at_least((mean - floor) / (1 - floor), max(0.0, (u - floor) / (1 - floor)))
 
         return mean, p_largest, e.tail
-    bound = pool_ceiling(1 / e.m + (e.m - 1) / e.m * e.x, e.C)  # by Jensen, because only x is known
+    # by Jensen's inequality, because only the mean agreement x is known
+    bound = pool_ceiling(1 / e.m + (e.m - 1) / e.m * e.x, e.C)
     return bound, lambda u: p_x(_different(pool_agreement(u, e.C), e.m)), tail
 
 
@@ -331,7 +332,7 @@ def _against(p_L: PValue, p_U: PValue) -> tuple[float, float | None]:
     p_L increases and p_U decreases in u, so max(p_L, p_U) is smallest where they cross.
     """
     u = 1.0
-    if p_L(u) > p_U(u):  # otherwise p_U exceeds p_L for every u, and u = 1 is the best split
+    if p_L(u) > p_U(u):  # if not, p_L ≤ p_U for every u, and u = 1 is the best split
         # If both p-values underflow to 0, t counts as below the crossing.
         u = find_root(lambda t: -1.0 if p_L(t) > p_U(t) else 1.0, 0.0, 1.0, (1.0, -1.0))
     p = min(max(p_L(v), p_U(v)) for v in (max(0.0, u - 1e-10), u, min(1.0, u + 1e-10)))

@@ -582,7 +582,7 @@ def assess_superhuman(
         notes.append(Note(NoteKind.SINGLE_LABEL_ITEMS, {"items": int((m < 2).sum())}))
     if aggregate == "dawid-skene":
         notes.append(Note(NoteKind.LEARNED_AGGREGATE))
-    # One item with labels of all annotators shows a fixed panel, because other items may lack some labels.
+    # Labels may be missing, so one item with labels of all annotators is enough to recognise a fixed panel.
     fixed = bool((m == len(panel.annotators)).any()) if pool is None else not pool
     check = None
     if oracle is not None:
@@ -639,7 +639,7 @@ def _decide(
 ) -> Superhuman:
     valid, why_not = list_valid_ceilings(check, fixed=fixed)
     notes = (*why_not, *notes)
-    # Testing in a fixed order up to the first failure keeps the joint level of all tests.
+    # The tests have a joint level, because they have a fixed order and stop at the first failure.
     certified = tuple(takewhile(lambda name: against[name].confidence >= level, valid))
     bounds = {name: against[name].bound for name in CEILINGS}
     scores = (heuristic_score, published_score, optimal_score)

@@ -95,7 +95,7 @@ def write_whole(text: str | Iterable[bytes], path: str | Path, mode: int = 0o600
     path = Path(path)
     part = path.parent / (path.name + ".part")
     try:
-        if not path.name or (path.exists() and not path.is_file()):  # the rename would replace a device
+        if not path.name or (path.exists() and not path.is_file()):  # such as /dev/null
             raise ConfigError(f"{path}: cannot be written: it is not a file")
         path.parent.mkdir(parents=True, exist_ok=True)
         part.unlink(missing_ok=True)  # otherwise a leftover file would keep its permissions

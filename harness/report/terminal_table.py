@@ -259,7 +259,7 @@ def _plain_lines(study: StudyReport, options: EstimateOptions) -> list[str]:
     """Return the lines below the table: remarks, then as many notes on estimates as `_MOST_LINES` allows."""
     models = study.models
     estimated = {m.name: m.accuracy for m in models if m.accuracy is not None}
-    # the first line contains only counts, and the further lines are warnings
+    # skip the first line, which contains only counts; the other lines are warnings
     loosely = _group((m.name, line) for m in models for line in reading_lines(m.steps)[1:])
     none = _group((m.name, _reason(m)) for m in models if m.accuracy is None) if estimated else []
     lines = [

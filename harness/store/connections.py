@@ -117,7 +117,7 @@ class Connections:
         sa.event.listen(self._engine, "connect", self._watch_commits)
         try:
             with self._raising_store_errors(), self._engine.connect() as connection:
-                make_private(self._file)  # while a new file is empty; its log gets the same permissions
+                make_private(self._file)  # a new file is still empty; its log will get the same permissions
                 prepare_tables(connection, self._shown, read_only=self.read_only)
                 self.read_only = self.read_only or not may_write(connection)
                 self._remember_files()
@@ -340,7 +340,7 @@ class Connections:
             yield
         except errors as error:
             if self._is_open:
-                self._expect_file()  # report a lost file instead, because it would explain the error
+                self._expect_file()  # a lost database file explains the error, so it is reported instead
             if self._mark is not None and is_read_only_failure(error):
                 raise self._mark.refuse(self._shown) from error
             raise describe_failure(

@@ -160,7 +160,8 @@ def move_rows(source: str, target: str) -> dict[str, int]:
         mark = store.marks.read_mark()
         if mark is not None and mark.moved_to != shown:
             store.marks.refuse_mark()
-        store.marks.mark_moved(shown)  # mark the database first, so that nobody writes after the check
+        # Mark the database before `_refuse_users`, so that no process starts to write after that check.
+        store.marks.mark_moved(shown)
     try:
         _refuse_users(source)
         with Store(source) as old, Store(target, write_marked=True) as new:

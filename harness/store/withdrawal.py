@@ -296,7 +296,7 @@ def read_item_meta(path: str | Path) -> dict[str, str]:
     """
     address = f"file:{quote(str(path))}?mode=ro"
     if not Path(f"{path}-wal").exists():
-        address += "&immutable=1"  # without it, SQLite would create a log and its index next to the file
+        address += "&immutable=1"  # keeps SQLite from creating a log and its index next to the file
     with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
         return dict(connection.execute("SELECT id, meta FROM item"))
 

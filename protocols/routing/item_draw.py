@@ -248,8 +248,7 @@ def _count_items(study: Study, wanted: int, known: DrawInformation) -> int:
         posterior = vote_posterior(predicted, known.n_options, int(known.n_options.max()), accuracy=accuracy)
         each = float(expected_questions(predicted, posterior, known.n_options).mean())
     elif study.experts.statement.estimator == "weighted" and len(known.looked_at) == 1:
-        # An item whose only prediction is unreadable needs no question. With `draw = "deviation"`, such an
-        # item is rarely drawn.
+        # An unreadable prediction needs no question. With the draw "deviation", such items are seldom drawn.
         if study.experts.draw != "deviation":
             each = float((known.predicted[:, known.looked_at] >= 0).mean())
     elif study.experts.statement.estimator == "likelihood":

@@ -80,7 +80,6 @@ BODIES = {
     "print-flood": 'while True:\n    print("x" * 10**6)',
     "answer-flood": 'return "LOOT" * 10**6',
     "call-flood": 'while True:\n    try:\n        await task.ask(["x"])\n    except Exception:\n        pass',
-    # walks through the interpreter
     "subclasses": _WALK,
     "globals-of-function": 'return "LOOT" + str(task.ask.__func__.__globals__["__builtins__"]["open"]("CANARY"))',
     "builtins-import": 'return "LOOT" + __builtins__["__import__"]("os").popen("id").read()',

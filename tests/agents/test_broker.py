@@ -111,7 +111,7 @@ def test_an_empty_or_cut_reply_gets_twice_the_room_and_then_is_an_error(
         with pytest.raises(NoReply, match="the reply was"):
             ask(broker, "p")
         assert broker.spent.failed == 1
-        retried = Broker(say(GOOD), "m", budget=FREE, store=store)  # an error is not kept for an answer
+        retried = Broker(say(GOOD), "m", budget=FREE, store=store)  # an error is not cached as an answer
         assert ask(retried, "p")[0].text == GOOD
 
 
@@ -170,9 +170,10 @@ def test_a_process_that_begins_with_a_refusal_tries_what_was_answered_before(tmp
         with pytest.raises(NoReply):
             run(store, sent, replace(ASKED, messages=(Message("user", "odd"),)))
         assert sent.requests[1:] == asked
-        with pytest.raises(RefusedRequest):  # the other one is refused as well
+        with pytest.raises(RefusedRequest):  # a second request with this schema is refused as well
             run(store, say(refused, refused), Request.of("another", schema=SCHEMA))
-        with pytest.raises(RefusedRequest):  # one with a schema tells nothing of one without
+        # refusals of requests with a schema do not count for requests without one
+        with pytest.raises(RefusedRequest):
             run(store, say(refused), plain)
 
 

@@ -124,7 +124,7 @@ def test_run_ends_if_all_calls_are_refused() -> None:
     refused = RefusedRequest("HTTP 400")
     assert asyncio.run(run(Scripted(lambda _: refused))) == REFUSALS
     later = Scripted(lambda r: refused if "question 0" in r.text() else GOOD)
-    assert asyncio.run(run(later)) == 60  # so that whoever goes on knows whose fault it is
+    assert asyncio.run(run(later)) == 60  # if some calls succeed, the run continues
 
 
 def test_a_call_between_two_tries_is_given_up_and_what_it_has_used_is_kept(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_replies_that_stay_cut_are_counted_each_time_they_are_paid(tmp_path: Pat
             assert sum(row[2] for row in rows) == turn * 2 * (20 + 50)
             assert sum(row[3] or 0.0 for row in rows) == pytest.approx(turn * 2 * (20 + 2 * 50) / 1e6)
         reply = ask_again(Broker(Scripted(lambda _: GOOD), "m", budget=FREE, store=store))
-        assert reply == GOOD  # what was paid for in vain is nobody's answer
+        assert reply == GOOD  # the paid but unusable replies are not reused as the answer
         assert sum(row[2] for row in read_rows(store)) == 4 * 70 + 30
 
 
@@ -176,7 +176,7 @@ def test_a_cut_reply_is_kept_if_the_budget_leaves_no_room_for_another(tmp_path: 
             ask_again(Broker(Scripted(lambda _: CUT), "m", budget=budget, store=store))
         assert budget.spent.tokens == 70
         assert {row[1:3] for row in read_rows(store)} == {("", 0), (CUT.text, 70)}
-        with pytest.raises(BudgetSpent):  # of which nothing was sent
+        with pytest.raises(BudgetSpent):  # no call was sent, so no row is added
             ask_again(Broker(Scripted(), "another", budget=Budget(None, 9, None), store=store))
         assert len(read_rows(store)) == 2
 

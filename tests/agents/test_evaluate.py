@@ -71,7 +71,7 @@ def test_one_item_that_stops_the_session_does_not_harm_the_others() -> None:
     model = Scripted()
     predictions = answer(source, model, items, limits=SandboxLimits(seconds=0.2))
     assert [p.status for p in predictions] == [OK, OK, OK, UNREADABLE, OK, OK]
-    assert len(model.requests) == 6  # none was paid for again
+    assert len(model.requests) == 6  # no call is paid for twice
     assert {(p.input_tokens, p.output_tokens) for p in predictions} == {(100, 10)}
 
 

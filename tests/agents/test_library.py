@@ -44,7 +44,7 @@ def test_workflow_makes_its_stated_calls_and_answers(name: str, calls: int, k: i
     model = Scripted()
     [prediction] = answer(load_program(name), model, [an_item(k)])
     assert len(model.requests) == calls
-    assert (prediction.status, prediction.option) == (PredictionStatus.OK, k - 1)  # the first one shown
+    assert (prediction.status, prediction.option) == (PredictionStatus.OK, k - 1)  # the first option shown
 
 
 def test_all_of_the_library_is_named_and_passes_the_gate() -> None:

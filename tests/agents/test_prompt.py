@@ -83,7 +83,7 @@ def test_lines_are_completed_one_by_one() -> None:
     assert {(r.max_tokens, r.stop, r.schema) for r in model.requests} == {(7, ("\n",), None)}
     said = ["", " red"]
     [prediction] = answer(load_program("cot"), Scripted(lambda _: said.pop(0)), [ITEM], shape=shape)
-    assert prediction.option == 0  # an empty line is all that the model had to say in it
+    assert prediction.option == 0  # an empty line is the model's whole reasoning
 
 
 def test_a_program_may_show_fewer_examples() -> None:
@@ -106,7 +106,7 @@ async def forward(task):
     reply = json.dumps({"thought": "", "solution": "B", "result": "reject", "feedback": "why?"})
     model = Scripted(lambda _: reply)
     [prediction] = answer(source, model, [ITEM])
-    # B is another solution in each turn of the order; of three votes for three, the first wins.
+    # B names another solution in each order; with one vote for each of three solutions, the first wins.
     assert prediction.raw == "it is green it is green"
     assert len(model.requests) == 1 + 3 + 1
 
@@ -160,7 +160,7 @@ def test_a_field_that_is_nested_too_deep_is_wrong_and_ends_nothing(depth: int) -
     model = Scripted(lambda _: deep)
     [prediction] = answer(load_program("cot"), model, [ITEM])
     assert (prediction.option, prediction.status) == (None, PredictionStatus.UNREADABLE)
-    assert len(model.requests) == 2  # it is asked for once more, like any that is missing
+    assert len(model.requests) == 2  # a missing field is requested again
 
 
 def test_half_a_surrogate_pair_that_json_spells_reaches_the_program_as_a_character() -> None:

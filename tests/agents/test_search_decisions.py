@@ -37,7 +37,7 @@ pytestmark = pytest.mark.slow
 def test_a_program_is_rarely_better_than_itself(K: int, kind: Kind) -> None:
     verdicts = []
     for seed in range(400):
-        # A model at a high temperature: much of what decides an answer is drawn afresh.
+        # A model at a high temperature: most of what decides an answer is random.
         rng = np.random.default_rng([K, seed])
         truth, predicted = synthesise_population(120, K, [0.6] * 2, rng, correlation=0.7)
         scores = score_items(predicted.T, simulated_labels(truth, predicted.T, K, kind, rng))

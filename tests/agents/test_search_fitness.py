@@ -79,11 +79,11 @@ def test_complementary_labels_give_the_published_transform() -> None:
 def test_an_unreadable_agent_scores_nothing(kind: str, estimator: str) -> None:
     world = World(kind=kind)  # type: ignore[arg-type]  # one of its kinds
     if estimator == "raw" and kind in ("routed", "ordinary"):
-        return  # without refused options there is no q
+        return  # without complementary labels there is no score q
     y = np.array([np.full(120, UNREADABLE), *(world.task.answers(p)[:120] for p in world.library)])
     scores = score_items(y, world.state.labels["select"], estimator)
     nothing = (world.K - 2) / (world.K - 1) if estimator == "raw" else 0.0
-    # One of them is all: what is scored scores the point of the scale that stands for nothing.
+    # An unreadable candidate gets the score that stands for accuracy 0.
     assert np.nanmean(scores[0]) == pytest.approx(nothing, abs=0.35 if kind == "routed" else 1e-9)
     assert np.nanmean(scores[0]) < np.nanmean(scores[1:])
 

@@ -48,7 +48,7 @@ def test_a_search_that_was_cut_off_anywhere_goes_on_to_the_same_archive(after: i
         asked: Counter[tuple[str, str, int]] = Counter()
         for limit in (after, None):
             world = World(seed=2, confirm=40)
-            world.task = first.task  # what a program is worth outlives the process
+            world.task = first.task  # use the same true accuracies after a restart
             archive = load_archive(store, "s")
             calls = 0
 
@@ -157,7 +157,7 @@ def test_a_winner_that_was_tested_stays_whatever_labels_come() -> None:
     winner = asyncio.run(confirm_finalists(world.state))
     other = next(c for c in winner.finalists if c != winner.id)
     archive, labels = world.state.archive, dict(world.state.labels)
-    for split in ("select", "confirm"):  # the other one turns out to have been right throughout
+    for split in ("select", "confirm"):  # change the labels so that the other finalist is always right
         [right] = archive.matrix([other], archive.splits[split])
         labels[split] = replace(labels[split], truth=right)
     later = replace(world.state, labels=labels)
@@ -252,7 +252,8 @@ def test_failed_answers_are_asked_again_when_a_search_goes_on(tmp_path: Path) ->
         stored = load_archive(store, "s").table.all_predictions()
     assert {p.status for found in stored.values() for p in found} == {PredictionStatus.OK}
     finalists = len(archive.events["winner"]["finalists"])
-    assert max(Counter(world.asked).values()) == 3  # in the race, before the winner is named, and resumed
+    # asked in the race, before the winner is named, and after the resume
+    assert max(Counter(world.asked).values()) == 3
     assert len(world.asked) == 8 * 30 + 8 * 5 + finalists * 5
 
 

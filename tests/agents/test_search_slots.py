@@ -84,7 +84,7 @@ def test_interrupt_does_not_wait_for_races() -> None:
     async def evaluate(program: Program, items: Sequence[Item], run_: int) -> list[Prediction]:
         if program.name.startswith("p"):
             asked.set()
-            await asyncio.Event().wait()  # an endpoint that never answers
+            await asyncio.Event().wait()  # simulates an endpoint that never answers
         return await world.task.evaluate(program, items, run_)
 
     async def interrupted() -> None:

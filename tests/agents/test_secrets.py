@@ -72,11 +72,12 @@ def test_no_key_label_or_descriptor_is_in_the_worker(tier: str, monkeypatch: pyt
                 await answer_items(load_program("cot"), [ITEM], Workbench(broker, sandbox, ROLES))
 
     try:
-        with Path(__file__).open():  # as a database would be
+        with Path(__file__).open():  # an open file, as the process has with a database
             asyncio.run(run(tier))
     except OversightError as error:
         pytest.skip(f"the tier {tier} does not work here: {error}")
-    assert any(b"What is it?" in held for held in seen.values())  # we looked where the program is
+    # the test searched the memory of the right process
+    assert any(b"What is it?" in held for held in seen.values())
     for secret in (KEY, "secret-id-77", "label-in-meta-55"):
         assert not [pid for pid, held in seen.items() if secret.encode() in held]
     assert not set(wires) & set(forbidden)

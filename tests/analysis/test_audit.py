@@ -152,7 +152,7 @@ def test_earlier_head_covers_only_earlier_events(folder: Path, oversight: Oversi
         in oversight("store", "verify", "--head", "a" * 64, code=1)["findings"][0]
     )
     assert "64 hexadecimal digits" in oversight("store", "verify", "--head", "abc", code=2)["error"]
-    # a rewritten chain is consistent in itself, but it does not match the head noted before
+    # A rewritten chain is consistent, but its head differs from the noted head.
     with Store(f"sqlite:///{folder / 'study.db'}") as store:
         records = list(store.audit.read_records())
     link = START
@@ -287,7 +287,7 @@ def test_database_on_a_server_verifies(
 def test_read_only_database_verifies(
     folder: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("os.access", lambda *_: False)  # the tests may run as somebody who may write anything
+    monkeypatch.setattr("os.access", lambda *_: False)  # the tests may run as root
     assert oversight("store", "verify")["holds"]
     monkeypatch.undo()
     assert not list(folder.glob("study.db-*"))

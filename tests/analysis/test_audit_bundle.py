@@ -121,7 +121,7 @@ def test_a_byte_flipped_anywhere_is_found_in_its_line(bundle: tuple[Path, str]) 
         line = whole.count(b"\n", 0, at) + 1
         told = found.findings.shown
         assert any(re.search(rf"\b{line}\b", text) for text in told), (at, line, told)
-        assert audit_bundle(path).findings.number  # it needs no head
+        assert audit_bundle(path).findings.number  # the break is also found without a head
 
 
 def test_removed_repeated_exchanged_and_added_lines_are_found(bundle: tuple[Path, str]) -> None:
@@ -226,7 +226,7 @@ def test_a_file_chained_anew_is_held_against_its_own_events(
 ) -> None:
     path, _ = bundle
     chain_anew(path, lambda told: told)
-    assert not audit_bundle(path).findings.number  # so it is the change that is found
+    assert not audit_bundle(path).findings.number  # rewriting the chain alone causes no finding
     chain_anew(path, change)
     assert any(message in text for text in audit_bundle(path).findings.shown)
 

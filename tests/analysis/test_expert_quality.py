@@ -132,7 +132,7 @@ def test_known_ranges_bound_what_nothing_else_tells(tmp_path: Path) -> None:
     model = estimates_of(study)
     assert next(iter(model.estimates)) == "bounded"
     assert model.estimates["bounded"].low < 0.8 < model.estimates["bounded"].high
-    assert model.estimates["ml"].holds  # nobody was seen to err
+    assert model.estimates["ml"].holds  # no expert error was observed
 
 
 def test_repeats_alone_correct_nothing_but_say_what_they_saw(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def test_every_filter_and_every_pair_finds_what_it_says(store: Store) -> None:
     for fields in [{}, *SINGLES, *pairs]:
         wanted = ItemFilter(**fields)
         assert items.find_items(wanted).tolist() == records.find(wanted), wanted
-    for fields in SINGLES:  # not a filter that finds all or nothing
+    for fields in SINGLES:  # each filter must find some items, but not all
         assert 0 < len(items.find_items(ItemFilter(**fields))) < N, fields
 
 
@@ -268,7 +268,7 @@ def test_pages_go_on_without_gap_or_double_while_rows_arrive(url: str) -> None:
         items, after = StudyItems.read(store), list[int | None]([None])
         while after:
             stored = items.read_page(ItemFilter()).of
-            if stored < 40:  # old columns go on as they were, whatever the index of words has by now
+            if stored < 40:  # items stored meanwhile do not change columns that were read before
                 store.content.add_items(make_items(stored, stored + 10, rng))
                 assert items.read_page(wanted, after=after[0], limit=4).of == stored
             items = StudyItems.read(store)

@@ -107,7 +107,7 @@ def test_wrong_code_is_refused_and_guessing_is_slowed_down(tmp_path: Path) -> No
             response, _ = desk.sign_in("x")
         assert response.status == 429
         assert int(response.getheader("Retry-After") or 0) >= 1
-        # whom a stranger names as asking is not believed where no proxy was named
+        # X-Forwarded-For is ignored unless a proxy was configured
         response, _ = desk.sign_in(good, X_Forwarded_For="10.9.8.7")
         assert response.status == 429
 
@@ -155,7 +155,7 @@ def test_behind_a_proxy_with_tls_cookies_travel_by_tls_alone(tmp_path: Path) -> 
         assert "Secure" in cookie
         for host, origin in (("answers.example.org", "http://answers.example.org"), ("evil.example", at)):
             assert desk.sign_in(code, Host=host, Origin=origin)[0].status == 403
-        for j in range(25):  # each guess from another address, as the proxy says, which appends what it saw
+        for j in range(25):  # the proxy appends the client's address, which is different for each guess
             assert desk.sign_in("x", X_Forwarded_For=f"10.0.0.1, 10.1.0.{j}")[0].status == 403
     assert "unencrypted" not in desk.errors[0]
 

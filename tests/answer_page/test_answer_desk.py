@@ -108,7 +108,7 @@ def test_a_key_is_stored_once_and_a_replay_changes_nothing(store: Store, tmp_pat
     other = open_ids(desk, "bea")[0]
     assert (
         desk.store_answer("bea", given(other, "yes", first.key)) is Outcome.STORED
-    )  # drawn by another's browser
+    )  # two browsers may draw the same key
     events = [e for e in store.audit.read_records() if e.asked_id == name]
     assert [(e.kind, e.way, e.value, e.comment, e.seconds) for e in events] == [
         ("answer", "page", "yes", "sure", 3.5),
@@ -166,7 +166,8 @@ def test_a_window_that_is_behind_takes_no_comment_away(store: Store, tmp_path: P
     first = given(asked, "yes", comment="A")
     assert desk.store_answer("ana", first) is Outcome.STORED
     assert desk.store_answer("ana", given(asked, "yes", comment="B")) is Outcome.CHANGED
-    assert desk.store_answer("ana", given(asked, "yes")) is Outcome.STORED  # it had nothing to say to it
+    # without a comment of its own, the answer keeps the earlier comment
+    assert desk.store_answer("ana", given(asked, "yes")) is Outcome.STORED
     assert desk.store_answer("ana", given(asked, "yes", key=first.key, comment="B")) is Outcome.KEY_IN_USE
     assert desk.store_answer("ana", first) is Outcome.REPEATED
     assert store.content.read_answers()[0].comment == "A"

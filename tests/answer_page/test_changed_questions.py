@@ -37,7 +37,8 @@ def test_an_answer_to_the_former_text_is_refused(tmp_path: Path, *, panel: bool)
         assert desk.answer(own, value, id=second["id"], mark=second["mark"])[0] == 200
         key = "a" * 32
         assert desk.answer(own, value, key, id=new["id"], mark=new["mark"])[0] == 200
-        correct(tmp_path, item, "yet another note")  # withdraws the answer, but a replay remains a replay
+        # the correction withdraws the answer, but sending it again still counts as a repetition
+        correct(tmp_path, item, "yet another note")
         assert desk.answer(own, value, key, id=new["id"], mark=new["mark"])[1]["outcome"] == "repeated"
 
 

@@ -140,7 +140,7 @@ def test_a_workbook_says_how_to_answer_and_this_sheet_is_not_read(
     place = names.index(column) + 1
     for row in range(2, book["questions"].max_row + 1):
         book["questions"].cell(row, place).value = "heart" if panel else "no"
-    for at, name in enumerate(names, start=1):  # as the sheet of questions, with other answers
+    for at, name in enumerate(names, start=1):
         sheet.cell(1, at).value = name
     sheet.cell(2, place).value = "brain" if panel else "yes"
     book.save(file)

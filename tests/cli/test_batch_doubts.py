@@ -55,7 +55,7 @@ def rows() -> list[str]:
 
 def hand_over(server: FakeBatches, oversight: Oversight) -> None:
     assert oversight("run", "--batch", "once")["models"]["m"]["under_way"] == N
-    server.look("batch-0")  # now it has ended
+    server.look("batch-0")  # the batch ends at this poll
     assert server.batches["batch-0"]["status"] == server.end
 
 
@@ -275,7 +275,7 @@ def test_running_batch_that_cannot_be_cancelled_stays_under_way(
     server.steps = 1000
     oversight("run", "--batch", "once")
     server.broken["POST /v1/batches/.*/cancel"] = status
-    if status >= 500:  # the fake takes it, and only its reply is lost
+    if status >= 500:  # the server accepts the batch, but its reply is lost
         server.steps = 1
         assert oversight("run", "--batch", "cancel")["cancelled"] == 1
         return

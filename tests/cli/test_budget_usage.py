@@ -202,7 +202,7 @@ def test_an_empty_reply_without_usage_is_charged_with_its_limit(
 def test_prompts_of_digits_are_not_underestimated(
     lay_out: Callable[[str], None], oversight: Oversight
 ) -> None:
-    text = "7, 41, 9; " * 30  # a token per digit and mark, as many tokenizers split it
+    text = "7, 41, 9; " * 30  # many tokenizers use one token per digit and per mark
     with fake_openai(lambda prompt, n: Reply(body=body(None), billed=(240, MOST))) as server:
         lay_out(server.url)
         Path("items.csv").write_text("id,text\n" + "".join(f'i{j},"{text}{j}"\n' for j in range(N)))

@@ -103,7 +103,7 @@ def test_square_brackets_are_printed_as_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)  # as if it was not installed
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # simulates that matplotlib is not installed
     assert main(["doctor"]) == 0
     assert "pip install 'oversight-eval[report]'" in capsys.readouterr().out
 

@@ -193,7 +193,7 @@ def test_looks_are_planned_with_the_design(begin: Callable[..., None], oversight
     path.write_text(path.read_text() + "[estimate]\nlooks = 2\n")
     (told,) = oversight("store", "verify", code=1)["findings"]
     assert "looks" in told
-    oversight("label", "route")  # a second plan after the first answers; the audit log shows both
+    oversight("label", "route")  # draw again after the first answers; the audit log shows both draws
     assert oversight("store", "verify")["holds"]
     assert (
         "study.toml has looks = 2 under [estimate], not"

@@ -100,7 +100,7 @@ def converse(answers: str, *words: str) -> str:
         try:
             ready, _, _ = select.select([master], [], [], 60)
             printed += (chunk := os.read(master, 4096) if ready else b"")
-        except OSError:  # the program has ended
+        except OSError:  # reading fails when the program has ended
             break
         if not chunk:
             break

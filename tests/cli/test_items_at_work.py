@@ -118,7 +118,7 @@ def test_usage_of_an_unfinished_call_stays_charged_when_its_item_is_removed(
         before = oversight("run", *limit)["models"]["m"]
         left = ReservedAnswer(read_run(), "i4", 0, requests=1, input_tokens=500, output_tokens=40)
         with Store("sqlite:///study.db") as store:
-            store.calls.reserve([left])  # as a process that was killed left it
+            store.calls.reserve([left])  # simulates a reservation left by a killed process
         oversight(*CHANGES[0])
         after = oversight("run", *limit)["models"]["m"]
     assert after["input_tokens"] == before["input_tokens"] + 500

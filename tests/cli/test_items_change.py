@@ -110,7 +110,7 @@ def test_changed_metadata_is_named_and_the_stored_value_stays(
         Path("items.csv").write_text("\n".join([f"{head},ward", *lines, ""]))
 
     write_wards("a")
-    study("label", "route")  # adds the new column to the stored items
+    study("label", "route")  # also adds the new column to the stored items
     for ward, is_named in (("b", True), ("a", False)):
         write_wards(ward)
         for verb in (("items", "check"), ("estimate",), ("label", "route")):

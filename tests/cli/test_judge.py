@@ -245,12 +245,12 @@ def test_log_probabilities_give_the_judge_a_vector(study: Path, oversight: Overs
     with Store(loaded.store_url) as store:
         items = store.content.read_items()
         p = read_judge(OpenStudy(loaded, store), "told").p
-    # A, B and C of every item, as they were shown
+    # probabilities of A, B and C of every item, in the order shown
     shown = np.array([[row[k] for k in item.permutation] for row, item in zip(p, items, strict=True)])
     assert shown == pytest.approx(np.tile([0.3, 0.6, 0.1], (N, 1)))
     stated = {round(one["stated"], 2) for one in oversight("judge")["judges"][0]["curve"]}
     assert stated <= {0.1, 0.3, 0.6}
-    # the same replies, read as naming another option
+    # parse the same replies as another option
     settings = 'pattern = "^(?P<answer>C)"\n'
     Path("study.toml").write_text(Path("study.toml").read_text() + settings)
     oversight("predictions", "reread", "--model", "told", "--write")
@@ -264,7 +264,7 @@ def test_endpoint_without_log_probabilities_is_refused_for_a_judge(
 ) -> None:
     with fake_openai(lambda p, n: Reply("### B")) as server:
         assert run_judge(server) == 2
-        assert len(server.prompts) == 1  # the test of the endpoint, and no item
+        assert len(server.prompts) == 1  # only the endpoint's test call; no item was sent
         told = f"told: logprobs = true, but {server.url} returns no log-probabilities"
         assert told in capsys.readouterr().err
 

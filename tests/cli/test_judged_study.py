@@ -101,7 +101,7 @@ def test_no_question_is_spent_on_a_judge(protocol: str, study: Path, oversight: 
     if protocol == "sequential":
         assert [{(q.item_id, q.option) for q in questions} <= named for questions in drawn] == [True, True]
         return
-    # a judge says which of the options that others name is worth the question, and names none itself
+    # A judge only weighs the options that other models predict, and adds no options of its own.
     for question in drawn[0]:
         others = [k for k in range(3) if (question.item_id, k) not in named]
         assert [question.propensities[k] for k in others] == pytest.approx([0.1 / 3] * len(others))

@@ -242,7 +242,7 @@ def test_a_panels_certainty_makes_the_strata_of_an_estimate(
     oversight("init", "--items", "notes.csv", "--classes", "red,green,blue")
     oversight("label", "route")
     oversight("label", "simulate", "--key", "key.csv")
-    # All agree on even items; on odd ones a third says red; the last ten were rated by nobody.
+    # On even items all agree; on odd items cy says red; nobody rated the last ten items.
     votes = [("ana", truth), ("bo", truth), ("cy", lambda r: "red" if int(r["item"][1:]) % 2 else truth(r))]
     rows = [f"{i},{who},{say({'item': i})}\n" for i in items[:50] for who, say in votes]
     Path("ratings.csv").write_text("item,annotator,label\n" + "".join(rows))
@@ -259,7 +259,7 @@ def test_a_panels_certainty_makes_the_strata_of_an_estimate(
     ]
     wanted = accuracy(predicted, labels, strata=strata)
     assert (by_vote["estimate"], by_vote["low"]) == pytest.approx((wanted.value, wanted.low))
-    # All items are labelled, so strata weigh what their items do: one K is pooled, however they differ.
+    # All items are labelled, so every item has the same weight, and strata with the same K are pooled.
     assert "stratified" in by_vote["flags"]
     assert by_vote["low"] == oversight("estimate")["models"]["small"]["estimates"]["ml"]["low"]
     Path("ratings.csv").write_text("item,annotator,label\nx,ana,red\nx,bo,blue\n")
@@ -283,7 +283,7 @@ def test_intervals_on_few_items_say_whether_they_hold(
     Path("model.csv").write_text("item,label\n" + "".join(f"i{j},a\n" for j in range(8)))
     alpha = oversight("panel", "agree", "ratings.csv")["alpha"]
     assert (alpha["holds"], alpha["why"]) == (True, "")
-    assert alpha["high"] - alpha["low"] > 0.8  # one rating of 24 differs: nearly nothing is known
+    assert alpha["high"] - alpha["low"] > 0.8  # one of 24 ratings differs, so the interval is wide
     words = ("panel", "parity", "ratings.csv", "--model", "model.csv", "--positive", "b")
     overall = oversight(*words)["overall"]
     assert overall["delta"]["holds"]

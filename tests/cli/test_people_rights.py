@@ -67,7 +67,8 @@ def test_export_names_everything_stored(study: Callable[..., Oversight]) -> None
     assert told["tables"]["answer"][0]["comment"] == "my secretword"
     assert told["tables"]["absence"][0]["reason"] == "an operation"
     assert told["events"][0]["kind"] == "absent"
-    assert '"bea"' not in json.dumps(told)  # ids are hexadecimal and may hold the letters
+    # search with quotes, because hexadecimal ids may contain these letters
+    assert '"bea"' not in json.dumps(told)
     oversight("experts", "export", "nobody", code=2)
 
 

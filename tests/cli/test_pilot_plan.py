@@ -36,7 +36,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight)
         rng = np.random.default_rng(5)
         write_colours(n)
         truth, options = synthesise_population(n, 3, [accuracy] * 3 + [0.85], rng)
-        options = (options - truth[:, None] + np.arange(n)[:, None]) % 3  # colours go by turns
+        options = (options - truth[:, None] + np.arange(n)[:, None]) % 3  # rotate the colours
         sure = 1 / (1 + np.exp(-np.where(options[:, 3] == np.arange(n) % 3, 1.5, -1.5) - rng.normal(size=n)))
         for m, name in enumerate((*MODELS, "wise")):
             rows = [
@@ -93,9 +93,10 @@ def test_the_planned_questions_buy_the_wished_half_width(
     assert abs(found["questions"]["drawn"] / row["questions"] - 1) < 0.08
     made = found["models"]["a"]["estimates"][estimate]
     half = (made["high"] - made["low"]) / 2
-    if protocol == "sequential":  # items are drawn by the judge's confidence as well, which no plan knows
+    # the judge's confidence also affects the draw, which no plan takes into account
+    if protocol == "sequential":
         assert width * 0.6 < half < width * 1.12
-    else:  # the number that the whole study shows to be enough lies where the pilot said
+    else:  # the number sufficient in the whole study lies in the pilot's range
         enough = row["questions"] * (half / width) ** 2
         assert row["low"] <= enough <= row["high"], (row, enough)
 
@@ -131,7 +132,8 @@ def test_the_reverse_says_what_a_number_of_questions_buys(
     assert rows["pool+judge"]["half_width"] < rows["none"]["half_width"] == rows["votes"]["without"]
     assert rows["none"]["sentence"].startswith("500 questions buy ± ")
     again = rows_of(oversight("plan", "--width", rows["votes"]["half_width"], "--model", "c"), "c")
-    assert again["votes"]["questions"] == pytest.approx(500, rel=0.02)  # other studies are rehearsed
+    # the plan simulates other studies, so numbers differ a little
+    assert again["votes"]["questions"] == pytest.approx(500, rel=0.02)
 
 
 def test_another_protocol_may_be_planned_unless_the_pilot_cannot_tell(

@@ -76,7 +76,8 @@ def estimates(oversight: Oversight, *options: str) -> dict[str, dict[str, Any]]:
 
 def test_targeted_asks_about_the_prediction(start: Callable[..., None], oversight: Oversight) -> None:
     start("targeted", "fair")
-    assert oversight("label", "status")["asked"] == N - 1  # the unreadable one is wrong without asking
+    # an unreadable prediction counts as wrong without a question
+    assert oversight("label", "status")["asked"] == N - 1
     e = estimates(oversight)["fair"]["routed"]
     assert e["estimate"] == pytest.approx(accuracy("fair"))  # every prediction was checked
     assert e["low"] < accuracy("fair") < e["high"]
@@ -102,7 +103,7 @@ def test_sequential_resolves_every_item(start: Callable[..., None], oversight: O
     while oversight("label", "route")["questions"]:
         oversight("label", "simulate", "--key", "key.csv")
         waves += 1
-    assert waves == 2  # two models: the second's option is asked about where the first's was refuted
+    assert waves == 2  # if the first model's option was refuted, the second model's option is asked about
     found = estimates(oversight)
     for name in ("good", "poor"):
         assert found[name]["resolved"]["estimate"] == pytest.approx(accuracy(name))

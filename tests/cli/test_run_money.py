@@ -61,7 +61,7 @@ def test_run_stops_before_the_budget_is_exceeded(lay_out: Callable[..., None], o
         assert "the budget of $0.4 is spent" in stopped
         first = len(server.prompts)
         assert 5 <= first <= 10  # 0.40 / 0.037 = 10.8
-        oversight("run", "--budget-usd", "0.40", code=1)  # what was spent before counts
+        oversight("run", "--budget-usd", "0.40", code=1)  # earlier usage counts
         assert len(server.prompts) <= 10
         result = oversight("run", "--budget-tokens", str(20 * N))["models"]["m"]
         assert (result["predictions"], len(server.prompts)) == (N, N)
@@ -84,7 +84,7 @@ def test_earlier_usage_of_every_model_counts_before_the_first_call(
             oversight("run", "--model", "b", "--budget-requests", "9", code=1)
             oversight("run", "--budget-requests", "9", code=1)
             assert (len(neighbour.prompts), len(server.prompts)) == (9, 0)
-        # one that cannot be asked any more has spent all the same
+        # The usage of a model whose endpoint has gone still counts.
         oversight("run", "--budget-requests", "9", code=1)
         assert server.prompts == []
 
@@ -107,7 +107,8 @@ def test_ten_models_share_an_endpoint_fairly(lay_out: Callable[..., None], overs
     assert [results[m]["predictions"] for m in names] == [N] * 10
     assert len(asked) == 10 * N
     half = asked[: 5 * N]
-    assert max(map(half.count, names)) - min(map(half.count, names)) <= 4  # the calls under way
+    # they differ by at most the calls in progress
+    assert max(map(half.count, names)) - min(map(half.count, names)) <= 4
     with Store("sqlite:///study.db") as store:
         rows = [p.item_id for run in store.runs.read_runs() for p in store.runs.read_samples(run["id"])]
     assert {rows.count(f"i{j}") for j in range(N)} == {10}
@@ -176,7 +177,7 @@ def test_report_has_the_cost_per_right_answer(lay_out: Callable[..., None], over
     oversight("label", "simulate", "--key", "key.csv")
     model = oversight("estimate", "--set", "estimate.strata=confidence")["models"]["m"]
     each, low, high = model["usd_per_correct"]
-    paid = (N + 1) * 0.037  # one call found out whether there are log-probabilities
+    paid = (N + 1) * 0.037  # one extra call tested whether the endpoint reports log-probabilities
     assert model["usd"] == pytest.approx(paid)
     assert each == pytest.approx(paid / N / model["estimates"]["ml"]["estimate"])
     assert low < each < high
@@ -267,7 +268,7 @@ def test_changed_price_keeps_earlier_cost(
         first = len(server.prompts)
         assert 5 <= first <= 10
         write_prices(share)
-        check_cost(oversight, url, first * 0.037)  # nothing was asked at the other price
+        check_cost(oversight, url, first * 0.037)  # no call was made at the new price
         cap = f"{first * 0.037 + 6.5 * 0.037 * share:.6f}"
         again = oversight("run", "--budget-usd", cap, code=0 if share == 0 else 1)["models"]["m"]
         second = len(server.prompts) - first

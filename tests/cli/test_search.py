@@ -58,7 +58,7 @@ def test_killed_search_resumes_to_the_same_archive(tmp_path: Path) -> None:
 
     def until(stop: int) -> Callable[[str, int], Reply]:
         def reply(prompt: str, n: int) -> Reply:
-            if len(asked) >= stop:  # never answered, so never paid for
+            if len(asked) >= stop:  # calls without a reply are not paid for
                 hang.set()
                 killed.wait(60)
                 return Reply(drop=True)
@@ -83,7 +83,7 @@ def test_killed_search_resumes_to_the_same_archive(tmp_path: Path) -> None:
         server.answer = until(10**9)
         done = subprocess.run(command(cut, "resume", "--json"), check=True, capture_output=True)
     assert archive_digest(cut) == expected.replace(str(whole), str(cut))
-    # A prompt may come again for another draw, as often as in the search that was never killed.
+    # Each prompt is sent as often as in the search that was never killed.
     assert Counter(asked) == Counter(paid_for(whole))
     assert json.loads(done.stdout)["search"]["winner"]
 
@@ -120,7 +120,7 @@ def test_show_tells_lineage_front_power_and_winner(
 def test_new_answers_change_scores_without_calls(searched: Path, oversight: Any) -> None:
     study = str(searched / "study.toml")
     before = oversight("search", "show", "--study", study)["search"]
-    again = oversight("search", "resume", "--study", study)["search"]  # the server is gone
+    again = oversight("search", "resume", "--study", study)["search"]  # the server has stopped
     assert again == before
     with Store(f"sqlite:///{searched / 'study.db'}") as store:
         more = [
@@ -203,7 +203,7 @@ def test_a_prompt_in_a_file_beside_the_study_is_the_start(
 
 
 def test_the_cap_on_tokens_is_kept_over_all_runs_and_may_be_raised(tmp_path: Path, oversight: Any) -> None:
-    cap = 500  # the server counts 10 tokens a call
+    cap = 500  # the server charges 10 tokens per call
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url, concurrency=4)
         (tmp_path / "workflow.toml").write_text("max_tokens = 40\n")

@@ -39,13 +39,13 @@ def test_a_fatal_error_sends_nothing_of_what_waits(tmp_path: Path) -> None:
 def test_a_reply_that_is_nested_too_deep_is_wrong_and_ends_no_search(tmp_path: Path, oversight: Any) -> None:
     def nesting(prompt: str, n: int) -> Reply:
         j = int(number_of(prompt))
-        depth = 880 + 4 * j  # about what Python still reads, and does not write any more
+        depth = 880 + 4 * j  # near the depth that Python can read but not write
         deep = '{"answer": ' * depth + "1" + "}" * depth
         return answer(prompt, n) if j % 3 else Reply(f'{{"thinking": "x", "answer": {deep}}}')
 
     with fake_openai(nesting) as server:
         lay_out(tmp_path, server.url, concurrency=4)
-        # such replies are long: the cap by default would end the search
+        # these replies are long, so the default cap would end the search
         words = ("search", "start", "--set", "search.tokens=10000000", "--study", tmp_path / "study.toml")
         found = oversight(*words)["search"]
     assert found["winner"]

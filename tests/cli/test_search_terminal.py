@@ -57,7 +57,7 @@ def test_nothing_that_a_model_wrote_reaches_the_terminal_raw(
             assert not COMMANDS & set(out + err), words
             shown += out + err
     candidates = [c for c in read_archive(tmp_path).candidates.values() if c.slot >= 0]
-    assert any(ODD in c.note or ODD in c.program.name for c in candidates)  # kept as they came
+    assert any(ODD in c.note or ODD in c.program.name for c in candidates)  # stored unchanged
     assert "x\\u001b[2J\\u001b]0;owned\\u0007\\u009b31m\\u202e\\u000d" in shown  # and visible
     assert "refused: " in shown
 

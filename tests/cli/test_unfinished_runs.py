@@ -101,7 +101,7 @@ def test_full_run_continues_from_a_random_sample(
         assert main(["run", "--sample", "15"]) == 0
         assert "asked about 15 of 60 items" in capsys.readouterr().out
         assert len(server.prompts) == 15
-        oversight("run", "--sample", "25")  # a larger look adds to the first
+        oversight("run", "--sample", "25")  # a larger sample includes the first one
         assert len(server.prompts) == 25
         full = oversight("run")["models"]["m"]
         assert full["run"] == first["run"]
@@ -147,7 +147,7 @@ def test_a_denied_feature_is_tested_again_by_the_next_new_run(
         assert main(["run"]) == 0
         assert "no confidences: logprobs = true, but" in capsys.readouterr().out
         assert oversight("run")["models"]["m"]["confidences"] is False
-        assert len(server.prompts) == 1 + N  # the run keeps its features
+        assert len(server.prompts) == 1 + N
         with Path("study.toml").open("a") as file:
             file.write("temperature = 0.5\n")
         assert "confidences" not in oversight("run")["models"]["m"]

@@ -79,7 +79,7 @@ def test_some_questions_keep_their_order_of_all(monkeypatch: pytest.MonkeyPatch)
     asked = QuestionColumns.of(questions, ItemIndex.of([q.item_id for q in questions]))
     alone = asked.take(np.array([4, 1])).order
     whole, of_items = asked.order, asked.item_order
-    # it is expensive, and not called again
+    # the cached order is used, because computing it again is expensive
     monkeypatch.setattr("oversight.harness.columns.study_table.derive_seed", None)
     part = asked.take(np.array([4, 1]))
     assert part.order.tolist() == whole[[4, 1]].tolist() == alone.tolist()

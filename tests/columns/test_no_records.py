@@ -19,14 +19,14 @@ from tests.test_studies import call, copied, inside
 ROUTED = ("partitioned", "targeted", "sequential", "disagreement")
 
 
-@pytest.mark.filterwarnings("ignore:No artists with labels found")  # where no model has an estimate to draw
+@pytest.mark.filterwarnings("ignore:No artists with labels found")  # if no model has an estimate to plot
 @pytest.mark.parametrize("study", ROUTED)
 def test_estimates_create_no_records(study: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: object, *_: Any, **__: Any) -> None:
         raise AssertionError(f"a {type(self).__name__} was made")
 
     folder = copied(study, tmp_path)
-    # the file of a small study is read again, to name items that it has no more
+    # do not read the items file again; small files are read to report missing items
     monkeypatch.setattr("oversight.harness.analysis.inputs._LARGEST", 0)
     with inside(folder):
         for kind in (Answer, Item, Label, Prediction, Question):

@@ -40,7 +40,7 @@ def test_an_eval_archive_is_read_as_inspect_scored_it() -> None:
     found = {p.item_id: p for p in imported("questions.eval")}
     assert set(found) == {item.id for item in questions()}
     for item_id, letter in said.items():
-        # An item's options are in the order of the log, whatever order they are shown in here.
+        # The log gives an item's options in their source order, not in the order shown here.
         assert found[item_id].option == ("ABCDEFGHIJ".index(letter) if letter else None)
     unreadable = [p for p in found.values() if p.option is None]
     assert {p.status for p in unreadable} == {PredictionStatus.UNREADABLE}
@@ -79,11 +79,12 @@ def test_a_helm_run_is_read_by_its_output_mapping() -> None:
     items = [replace(items[0], options=items[0].options[::-1]), *items[1:], replace(last, id="other")]
     answers = read_foreign(LOGS / "scenario_state.json", format_of(LOGS / "scenario_state.json"))
     found = to_predictions(answers, items, "scenario_state.json")
-    # By its text, not its place: the first item's options stand the other way round here.
+    # Options are matched by text, not by place: the first item's options are reversed here.
     assert [p.option for p in found[:6]] == [len(items[0].options) - 1, 1, 2, 0, 1, 2]
     assert {p.seconds for p in found[:6]} == {0.25}
     assert (found[6].status, found[6].raw) == (PredictionStatus.UNREADABLE, " I cannot say.")
-    assert (found[7].item_id, found[7].status) == ("other", PredictionStatus.FAILED)  # found by its text
+    # the item was found by its text
+    assert (found[7].item_id, found[7].status) == ("other", PredictionStatus.FAILED)
     assert found[7].reason == "import: content policy"
 
 
@@ -155,7 +156,7 @@ def test_log_gives_items_predictions_and_a_parquet_export(
 
 
 def test_classifiers_give_labels_or_probabilities(items: list[Item]) -> None:
-    names = ("blue", "green", "red")  # as scikit-learn sorts them
+    names = ("blue", "green", "red")  # in scikit-learn's order
     table = np.tile([0.1, 0.2, 0.7], (6, 1))
     by_probability = predictions_from_arrays(items, probabilities=table, classes=names)
     assert {(p.option, p.confidence) for p in by_probability} == {(0, 0.7)}

@@ -81,12 +81,13 @@ def test_benchmark_streams_in_the_layout_of_the_hub(
     read = load_preset(name, seed=5, limit=3)
     assert len(read.items) == 3
     assert not read.whole
-    last = read.items[-1] if name != "mmlu-pro" else read.items[2]  # its first row has seven options
+    # the first row has seven options and is left out
+    last = read.items[-1] if name != "mmlu-pro" else read.items[2]
     assert read.rows == (4 if name == "mmlu-pro" else 3)
     assert last.options[read.truth[last.id]] == TRUE[name]
     assert read.truth.keys() == {item.id for item in read.items}
     assert load_preset(name, seed=5, limit=3).items == read.items
-    if name not in ("medical-abstracts", "edinet-bench"):  # the others have the same options in any case
+    if name not in ("medical-abstracts", "edinet-bench"):  # these two have the same options in every item
         assert load_preset(name, seed=6, limit=3).items[0].permutation != read.items[0].permutation
 
 

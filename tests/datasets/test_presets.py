@@ -24,7 +24,7 @@ def test_medical_abstracts_is_read_whole(datasets: Path) -> None:
 def test_mmlu_pro_keeps_the_items_with_ten_options(datasets: Path) -> None:
     items, truth = read_preset("mmlu-pro", datasets / "mmlu_pro_questions.parquet")
     assert {len(item.options) for item in items} == {10}
-    assert 9_700 < len(items) <= 9_981  # the paper has 9,795 after its own removal of duplicates
+    assert 9_700 < len(items) <= 9_981  # the paper has 9,795 after its authors removed duplicates
     assert len({item.meta["category"] for item in items}) == 14
     assert set(truth.values()) == set(range(10))
 
@@ -147,7 +147,8 @@ def test_candidate_answers_become_five_options(tmp_path: Path) -> None:
     path = tmp_path / "candidates.jsonl"
     rows = [
         {"question": "six times seven?", "candidates": ["42", "36", "48", "13", "67", "7", "6", "48"]},
-        {"question": "too few", "candidates": ["x", "X ", "y", "y", "z", "w"]},  # one is the truth again
+        # two candidates equal the truth or each other, so too few remain
+        {"question": "too few", "candidates": ["x", "X ", "y", "y", "z", "w"]},
     ]
     path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
     read = load_preset("math-mc", path, seed=3)

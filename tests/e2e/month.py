@@ -41,7 +41,7 @@ class Month:
         """An expert's correct answer about a note: yes if the note is of the expert's class."""
         found = re.search(r"number (\d+)\.", text)
         assert found is not None, text
-        erased = TEAM["ben"]  # his answers stay under another name
+        erased = TEAM["ben"]  # his answers are kept under another name
         return "yes" if self.truth[int(found[1])] == TEAM.get(expert, erased) else "no"
 
     def window(self, width: int) -> Page:
@@ -163,7 +163,7 @@ class Month:
         expected = _Shown(counts, counts, counts, items, len(status["quarantine"]))
         assert _read_shown(json.loads(data.partition("</script>")[0])["parts"]) == expected
         if view is not None:
-            end = monotonic() + 30  # the page looks for changes four times a second
+            end = monotonic() + 30
             while (shown := _read_shown({n: view.read(n) for n in _PARTS})) != expected:
                 assert monotonic() < end, (shown, expected)
         return int(answered)

@@ -15,7 +15,7 @@ from tests.fakes.openai_server import Reply, fake_openai
 
 pytestmark = pytest.mark.slow
 
-PRICE, CAP = Price(10.0, 100.0), 0.3  # a call is billed 0.212 cents
+PRICE, CAP = Price(10.0, 100.0), 0.3  # a call costs 0.212 cents
 CONCURRENCY = 16
 
 

@@ -35,7 +35,7 @@ def test_the_demo_runs_the_whole_chain(
     with Store(f"sqlite:///{folder / 'study.db'}") as store:
         assert (
             store.runs.read_predictions(store.runs.read_runs()[0]["id"]) == before
-        )  # seconds and tokens alike: no new call
+        )  # equal times and tokens show that no call was repeated
     assert again["study"]["models"][0]["estimates"] == model["estimates"]
     assert find_local_model() == local_model  # a server that ran before the demo still runs after it
 

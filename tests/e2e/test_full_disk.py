@@ -42,7 +42,7 @@ def test_run_says_what_is_stored_and_goes_on(tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
         subprocess.run(command("run"), cwd=tmp_path, stderr=subprocess.DEVNULL, check=True)
         assert count_predictions(tmp_path) == N
-        assert len(server.prompts) <= N + CONCURRENCY  # of those under way, no answer could be stored
+        assert len(server.prompts) <= N + CONCURRENCY  # only answers of calls in progress could not be stored
 
 
 @pytest.mark.parametrize("name", ["made.csv", "made.jsonl"])

@@ -76,7 +76,7 @@ def test_run_goes_on_where_it_was_killed(kills_at: tuple[int, ...], tmp_path: Pa
     result = json.loads(done.stdout)["models"]["m"]
     assert (result["predictions"], result["ok"]) == (n, n)
     assert set(asked) == {str(j) for j in range(n)}
-    assert len(asked) - n <= CONCURRENCY * len(kills_at)  # only what was under way is paid again
+    assert len(asked) - n <= CONCURRENCY * len(kills_at)  # only calls in progress are paid for again
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         predictions = store.runs.read_predictions(result["run"])
     assert sorted(p.item_id for p in predictions) == sorted(f"i{j}" for j in range(n))

@@ -85,15 +85,15 @@ def test_ten_kills_lose_nothing_but_what_is_under_way(name: str, tmp_path: Path)
             wanted = moment + under_way
             assert kill_when(process, lambda wanted=wanted: len(server.requests) >= wanted)  # type: ignore[misc]
             for connection in set(threading.enumerate()) - before:
-                connection.join(60)  # until the server has read what the process had sent
+                connection.join(60)  # wait until the server has read all that the process sent
             lost = len(server.requests) - under_way - count_stored(tmp_path / "cut")
             assert 0 <= lost <= sum(CONCURRENCY.values())
             under_way += lost
         assert finish(tmp_path / "cut", "resume") == expected
         again = requests_of(server)
         paid = len(server.bill)
-    assert not asked - again  # nothing is left out
+    assert not asked - again  # no request is missing
     assert (again - asked).total() == under_way
     assert paid - calls <= under_way
-    # a call is noted before it leaves, so it may be noted and never have left
+    # a call is recorded before it is sent, so a recorded call may not have been sent
     assert under_way <= count_stored(tmp_path / "cut", "lost:") <= KILLS * sum(CONCURRENCY.values())

@@ -65,7 +65,7 @@ def test_pushed_questions_are_pulled_and_estimated(bench: Bench) -> None:
     running = seen["estimates"]["m"]
     assert running["estimate"] == pytest.approx(1.0, abs=1e-3)
     fixed = bench.call("estimate")["models"]["m"]["estimates"]["ml"]
-    assert running["low"] <= fixed["low"]  # valid at all times at once: never narrower
+    assert running["low"] <= fixed["low"]  # an interval valid at all times is never narrower
 
 
 def test_tasks_hold_nothing_but_what_must_be_read(bench: Bench) -> None:
@@ -89,7 +89,7 @@ def test_tasks_hold_nothing_but_what_must_be_read(bench: Bench) -> None:
             assert (task["annotations"], task["predictions"], task["meta"]) == ([], [], {})
         places = [int(task["data"]["text"].split()[1].strip(".")) for task in tasks]
         orders.append(places)
-    # a short queue is in the order of the items now and then, and not that of every expert
+    # one short queue can be in item order by chance, but not all queues
     assert any(places != sorted(places) for places in orders)
     project = bench.admin.do("GET", f"/api/projects/{bench.project('ana')}")
     for shown in ("show_collab_predictions", "show_skip_button", "enable_empty_annotation"):
@@ -172,7 +172,7 @@ def test_close_ends_the_campaign(bench: Bench) -> None:
     assert shown["description"].startswith("This project is finished. Answers given from now on are not")
     assert (shown["show_instruction"], shown["is_published"]) == (True, False)
     assert "are not counted" in shown["expert_instruction"]
-    assert ana.do("GET", f"/api/projects/{project}/next")["id"] == late  # the server asks on all the same
+    assert ana.do("GET", f"/api/projects/{project}/next")["id"] == late  # the server still offers the task
     ana.answer(late, "no")
     ana.edit(number, "no")
     for words in (("pull",), ("pull", "--full"), ("close",)):
@@ -231,7 +231,7 @@ def test_export_of_the_server_can_be_imported(bench: Bench) -> None:
         files.append(path)
     assert bench.call("label", "import", *files) == {"answers": 15, "new": 15}
     assert bench.call("label", "import", *files) == {"answers": 15, "new": 0}
-    pulled = bench.call("label", "pull")  # the same answers, which the store already has
+    pulled = bench.call("label", "pull")  # these answers are already stored
     assert (pulled["new"], pulled["quarantined"]) == (0, 0)
     with Store(bench.url) as store:
         assert {a.source for a in store.content.read_answers()} == {"label_studio_export"}

@@ -105,7 +105,7 @@ def test_an_expert_answers_in_the_browser(bench: Bench, page: Page) -> None:
     shows(page, "Like <roses>.")
     expect(page.get_by_test_id("bottombar-skip-button")).to_have_count(0)
     answers_three(page, order, bench.folder / "page.png")
-    # The page offers no skipping; whoever owns the server can, and it must not get lost either.
+    # The page has no skip button. The server's owner can add one; a skipped task must not be lost.
     bench.admin.do("PATCH", f"/api/projects/{bench.project('ana')}/", {"show_skip_button": True})
     opens(page, url)
     shows(page, order[3])
@@ -127,7 +127,7 @@ def test_an_expert_answers_in_the_browser(bench: Bench, page: Page) -> None:
         order[3]: (Verdict.SKIP, ""),
     }
     assert bench.call("label", "status")["experts"]["ana"]["median_seconds"] > 0
-    # One expert alone has answered: that is no random part of the questions, and says so.
+    # Only one expert has answered, so the answers are not a random subset, and the estimate is marked.
     shown = bench.call("estimate")
     assert shown["questions"]["answered"] == 4
     assert "not answered yet" in shown["models"]["m"]["undefined"]["ml"]

@@ -43,12 +43,12 @@ def test_the_page_runs(text: str, oversight: Callable[..., Any]) -> None:
     for program, *words in commands:
         assert program == "oversight"
         if words == ["server", "start", "label-studio"]:
-            continue  # the one that the tests started does it
+            continue  # the tests have already started a server
         later = (datetime.now(UTC).date() + timedelta(days=9)).isoformat()
         done.append(oversight(*(re.sub(r"^2\d{3}-\d\d-\d\d$", later, word) for word in words)))
     assert done[1]["sent"] == 8
     assert all(account["password"] for account in done[2]["accounts"])
-    # bea also has ana's questions
+    # bea took over ana's questions
     assert [path.name for path in Path("questions").iterdir()] == ["questions-bea.xlsx"]
 
 

@@ -105,7 +105,7 @@ def test_pull_goes_on_through_a_restart(
             with Store(bench.url) as store, Campaign(bench.study, store, patience=90) as desk:
                 assert desk.pull().answers == 0
             starts.join()
-            # The same port, the same token, the same tasks as before.
+            # The restarted server has the same port, token and tasks.
             assert find_server(folder=folder) is not None
             assert len(proxy.seen) > 5
     finally:
@@ -155,7 +155,7 @@ def test_a_short_failure_is_waited_out(bench: Bench, proxy: FaultyProxy) -> None
     proxy.seen.clear()
     proxy.fault = on("GET", "/api/tasks", Fault(status=503), Fault(drop=True), Fault(body=lambda d: d[:20]))
     assert bench.call("label", "pull")["answers"] == 0
-    # of each the number of later tasks, and those that were answered
+    # per expert: the number of later tasks, and the answered tasks
     assert sum("/api/tasks" in path for path in proxy.seen) == 3 + 2 * len(EXPERTS)
 
 

@@ -41,7 +41,8 @@ def test_a_prediction_is_removed_and_what_was_answered_in_front_of_it_is_asked_a
     pulled = bench.call("label", "pull")
     assert pulled["predictions"] == {"ana": 3}
     assert pulled["settings"] == {"ana": ["show_collab_predictions", "show_skip_button"]}
-    assert (pulled["answers"], pulled["requeued"]) == (1, 2)  # the first answer is older than the prediction
+    # the first answer was given before the prediction existed
+    assert (pulled["answers"], pulled["requeued"]) == (1, 2)
     found = settings_of(bench, "ana")
     assert not found["show_collab_predictions"]
     assert not found["show_skip_button"]
@@ -71,7 +72,7 @@ def test_a_prediction_that_is_gone_again_is_told_by_the_answer_made_of_it(bench:
     ana.answer(task, "yes", parent_prediction=made["id"])
     pulled = bench.call("label", "pull", "--no-requeue")
     assert (pulled["answers"], pulled["quarantined"]) == (0, 1)
-    # the server forgets whose it was when the prediction goes; what was seen is not forgotten here
+    # Without the prediction, the server no longer shows the answer's origin, but the study has recorded it.
     assert bench.call("label", "pull", "--full", "--no-requeue")["answers"] == 0
     assert bench.call("label", "requeue")["requeued"] == 1
     assert bench.call("label", "requeue")["requeued"] == 0
@@ -114,12 +115,12 @@ def test_spoiled_questions_are_served_again(bench: Bench) -> None:
     eve.do("PATCH", f"/api/tasks/{altered}/", {"data": {**data, "text": "something else"}})
     ana.answer(altered, "yes")
     ana.answer(good, "no")
-    eve.answer(strange, "yes")  # does not keep the question from ana
+    eve.answer(strange, "yes")  # ana is still asked this question
     for task in bench.tasks("ana")[6:]:
         ana.answer(task["id"], "no")
     assert next_task(bench, "ana") == strange
     ana.answer(strange, "no")
-    assert next_task(bench, "ana") is None  # and four questions are open
+    assert next_task(bench, "ana") is None  # although four questions are open
     pulled = bench.call("label", "pull")
     assert pulled["requeued"] == 4
     assert bench.call("label", "status")["experts"]["ana"]["open"] == 4
@@ -131,7 +132,7 @@ def test_spoiled_questions_are_served_again(bench: Bench) -> None:
     last = bench.call("label", "pull")
     assert (last["new"], last["requeued"]) == (4, 0)
     row = bench.call("label", "status")["experts"]["ana"]
-    assert (row["open"], row["foreign"]) == (0, 6)  # what did not count stays on record
+    assert (row["open"], row["foreign"]) == (0, 6)  # answers that did not count stay recorded
 
 
 def test_close_reports_open_questions(bench: Bench) -> None:

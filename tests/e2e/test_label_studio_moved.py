@@ -57,7 +57,7 @@ def test_answers_that_were_accepted_stay_when_their_texts_are_changed_later(benc
     ana.answer(tasks[3], "yes")
     bench.people["eve"].edit(bench.tasks("ana")[2]["annotations"][0]["id"], "yes")
     pulled = bench.call("label", "pull", "--full", "--no-requeue")
-    assert (pulled["answers"], pulled["withdrawn"]) == (2, 1)  # but for the one that eve changed
+    assert (pulled["answers"], pulled["withdrawn"]) == (2, 1)  # all except the answer that eve changed
     reasons = {q["reason"] for q in bench.call("label", "status")["quarantine"]}
     assert reasons == {"the task's text was changed on the server"}
     assert bench.call("label", "requeue")["requeued"] == 2
@@ -78,7 +78,8 @@ def test_a_task_that_was_moved_here_in_place_of_one_is_found(bench: Bench) -> No
     eve.do("POST", f"/api/projects/{other}/import", [planted])
     number = eve.do("GET", f"/api/tasks/?project={other}")["tasks"][0]["id"]
     ana.answer(spoiled["id"], "maybe")
-    assert bench.call("label", "pull")["requeued"] == 1  # so that a task of ana's lies behind the planted one
+    # ana's repeated task gets a higher id than the planted task
+    assert bench.call("label", "pull")["requeued"] == 1
     eve.do("DELETE", f"/api/tasks/{gone['id']}/")
     eve.do("PATCH", f"/api/tasks/{number}/?project={other}", {"project": project})
     assert number in {task["id"] for task in bench.tasks("ana")}

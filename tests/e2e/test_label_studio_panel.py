@@ -42,7 +42,7 @@ def test_panel_is_pushed_and_pulled(panel_bench: Bench) -> None:
     met = Counter[frozenset[str]]()
     for item in {a.item_id for a in given.values()}:
         met[frozenset(a.annotator for a in given.values() if a.item_id == item)] += 1
-    assert set(met.values()) == {4}  # every two annotators share as many items
+    assert set(met.values()) == {4}  # all pairs of annotators share the same number of items
     orders = []
     for person in EXPERTS:
         tasks = bench.tasks(person)
@@ -147,7 +147,7 @@ def test_an_export_of_the_server_can_be_imported(panel_bench: Bench) -> None:
         files.append(bench.folder / f"{person}.json")
         files[-1].write_bytes(reply.content)
     assert bench.call("label", "import", *files) == {"answers": 24, "new": 24}
-    pulled = bench.call("label", "pull")  # the same answers, which the store already has
+    pulled = bench.call("label", "pull")  # these answers are already stored
     assert (pulled["new"], pulled["quarantined"]) == (0, 0)
     assert len(list(itertools.chain(*(bench.tasks(p) for p in EXPERTS)))) == 24
 

@@ -85,7 +85,7 @@ def test_foreign_annotations_do_not_count(bench: Bench) -> None:
         "the task's text was changed on the server": 1,
     }
     assert status["experts"]["ana"]["foreign"] == 6
-    # A stranger's answer does not take the question away from who was asked.
+    # A stranger's answer does not close the question for the expert who was asked.
     ana.answer(by_eve, "no")
     assert bench.call("label", "pull", "--no-requeue")["answers"] == 2
     assert ana.do("GET", f"/api/projects/{project}/next")["id"] == by_bea
@@ -121,7 +121,7 @@ def test_deleted_task_keeps_its_answer_and_open_ones_are_sent_again(bench: Bench
     assert bench.call("label", "pull")["answers"] == 1
     row = bench.call("label", "status")["experts"]["ana"]
     assert row["queued"] == row["asked"] - 2
-    assert bench.call("label", "push")["sent"] == 1  # only what has no answer yet is asked again
+    assert bench.call("label", "push")["sent"] == 1  # only unanswered questions are sent again
     assert len(bench.tasks("ana")) == row["asked"] - 1
 
 

@@ -57,7 +57,7 @@ def test_server_starts_stops_and_starts_again(tmp_path: Path, monkeypatch: pytes
             assert http.get(invited).status_code == 200
         assert invited.rpartition("=")[2].encode() not in (tmp_path / "server.log").read_bytes()
         others = [path for path in tmp_path.rglob("*") if path.lstat().st_mode & 0o077 and path != tmp_path]
-        assert not others  # every token of every expert lies in there
+        assert not others  # these files contain all experts' tokens
         assert not _listens_elsewhere(first.port)
     finally:
         assert stop_server(folder=tmp_path)
@@ -69,7 +69,7 @@ def test_server_starts_stops_and_starts_again(tmp_path: Path, monkeypatch: pytes
         other.listen()
         with pytest.raises(ConfigError, match=f"port {first.port} is taken"):
             start_server(port=first.port, folder=tmp_path)
-        again = start_server(folder=tmp_path)  # without a wish it takes another
+        again = start_server(folder=tmp_path)  # without a given port, the server takes a free one
         stack.callback(stop_server, folder=tmp_path)
         assert again.port != first.port
         assert again.token == first.token
@@ -109,7 +109,7 @@ def test_server_behind_a_tls_proxy_gives_its_public_address(
                 renewed = renew_password(desk, "a")
         assert renewed.password not in ("", first.password)
         assert any("reset_password" in command for command in seen)
-        assert not any(renewed.password in command for command in seen)  # everybody can list these
+        assert not any(renewed.password in command for command in seen)  # every user can list commands
         assert _logs_in(running, public, first.email, renewed.password)
         reset_password(running, first.email, "-begins-like-an-option")
         for password, works in (
@@ -198,7 +198,7 @@ def test_isolated_experts_share_nothing(
 def _listens_elsewhere(port: int) -> bool:
     """Whether the port answers on an address that other machines can reach."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect(("192.0.2.1", 9))  # sends nothing: only asks which address would be used
+        probe.connect(("192.0.2.1", 9))  # sends no packet, only selects the local address
         outside = probe.getsockname()[0]
     with socket.socket() as tried:
         return tried.connect_ex((outside, port)) == 0

@@ -111,7 +111,8 @@ def test_numbers_stay_consistent_over_a_month_of_collection(month: Month, proxy:
             saved = back_up(month, desk, bea, dan)
             month.check_counts(view)
         port = desk.port
-        os.kill(desk.process.pid, signal.SIGKILL)  # the second kill, of the page's server, beneath a phone
+        # second kill: the page's server, while a phone is connected
+        os.kill(desk.process.pid, signal.SIGKILL)
         desk.process.wait()
         month.tap_through(bea, "bea", 2, offline=True)
         expect(bea.locator("#unsent")).to_contain_text("Not sent yet: 2")
@@ -147,7 +148,7 @@ def first_week(month: Month, desk: Desk, proxy: FaultyProxy) -> tuple[Page, Page
     month.send(desk, dan, "dan", 6)
     for expert in ("ada", "ben", "cleo"):
         month.answer(expert, 6)
-    month.answer("dua", 6, skipped=2)  # two questions that she puts off
+    month.answer("dua", 6, skipped=2)  # she skips two questions
     kill_at(month.bench, "label", "pull", proxy=proxy, method="GET", part="/api/tasks", forward=True)
     pulled = month.bench.call("label", "pull")
     assert (pulled["answers"], pulled["quarantined"]) == (4 + 4 * 6, 0)
@@ -178,7 +179,7 @@ def second_week(month: Month, desk: Desk, ana: Page, cem: Page) -> None:
     look = call("label", "watch", "--once")
     assert look["predictions"] == {"ana": 2}
     assert look["settings"] == {"ana": ["sampling", "show_collab_predictions"]}
-    assert look["requeued"] == 4  # two of ana's behind predictions, ben's that was edited, dua's "maybe"
+    assert look["requeued"] == 4  # two of ana's after predictions, ben's edited answer, dua's "maybe"
     assert look["foreign"] == {"ana": 1}
     call("label", "push")
     assert "number 1." not in {task["data"]["text"] for task in month.bench.tasks("ana")}
@@ -208,7 +209,8 @@ def third_week(month: Month, desk: Desk, bea: Page, dan: dict[str, str]) -> None
     (task,) = [t for t in month.open_tasks("dan") if t["data"]["text"] == shown["text"]]
     said = month.verdict("dan", shown["text"])
     month.bench.people["dan"].answer(task["id"], "no" if said == "yes" else "yes")  # a slip
-    assert desk.answer(dict(dan), said, id=shown["id"])[0] == 200  # and the page came first
+    # stored before the slip is pulled
+    assert desk.answer(dict(dan), said, id=shown["id"])[0] == 200
     quarantined = len(month.status()["quarantine"])
     assert call("label", "pull")["quarantined"] == quarantined + 1
     reminders = {r["expert"]: r["text"] for r in call("label", "remind")["reminders"]}
@@ -245,7 +247,7 @@ def back_up(month: Month, desk: Desk, bea: Page, dan: dict[str, str]) -> dict[st
     month.tap_through(bea, "bea", 1)
     saved = month.answered("backup.db")
     before = month.answered()
-    assert saved.items() < before.items()  # the tap came later
+    assert saved.items() < before.items()  # the last tap came after the backup
     month.tap_through(bea, "bea", 2)
     month.send(desk, dan, "dan", 2)
     month.answer("cleo", 4)
@@ -271,7 +273,7 @@ def restore(month: Month, saved: dict[str, str]) -> dict[str, str]:
     (folder / "backup.db").rename(folder / "study.db")
     for verb in ("serve", "pull", "push", "close"):
         assert "oversight store adopt" in call("label", verb, code=2)["error"]
-    assert month.check_counts() == len(saved)  # which may be read as it is
+    assert month.check_counts() == len(saved)  # a backup can be read before it is adopted
     call("store", "adopt")
     assert call("store", "verify")["holds"]
     # the head was noted after the backup, so the check fails

@@ -20,7 +20,7 @@ from tests.answer_page.conftest import draw
 
 pytestmark = pytest.mark.slow
 
-# The key of a local model may be any word, including one that occurs in the addresses of pages.
+# The key of a local model can be any word, even one that occurs in the pages' addresses.
 COMMAND = """\
 import sys
 from oversight.harness.cli.main import main

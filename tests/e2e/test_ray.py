@@ -83,7 +83,7 @@ def test_two_nodes_make_the_calls(cluster: RayCluster, on: tuple[str, ...], tmp_
     hold, go = answer_until(0)
     with counted_study(tmp_path, N, hold) as study:
         begun = study.run(*on, "--json")
-        study.wait_for_calls(2 * CONCURRENCY)  # as many as two workers make at once
+        study.wait_for_calls(2 * CONCURRENCY)  # the number of calls that two workers make at once
         assert len(find_workers(cluster)) == 2
         go.set()
         [said] = finish(begun)
@@ -279,7 +279,7 @@ def test_a_search_on_two_nodes_makes_the_same_archive(
     cluster: RayCluster, on: tuple[str, ...], alone: tuple[str, int], killed: str, tmp_path: Path
 ) -> None:
     digest, calls = alone
-    held_from = calls - 5 * 11  # of the confirmation and the test, whose programs are many
+    held_from = calls - 5 * 11  # hold the calls of the confirmation and the test, which run many programs
     with counted_search(tmp_path, held_from) as (study, go):
         begun = study.run(*on, verb="search start")
         study.wait_for_calls(held_from + CONCURRENCY)

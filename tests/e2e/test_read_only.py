@@ -59,7 +59,8 @@ def _without_override() -> None:
 
 @pytest.mark.parametrize("while_open", [False, True])
 def test_reading_works_and_writing_is_refused(study: Path, tmp_path: Path, *, while_open: bool) -> None:
-    store = Store(f"sqlite:///{study / 'study.db'}") if while_open else None  # and so has its log beside it
+    # an open database has a log beside it
+    store = Store(f"sqlite:///{study / 'study.db'}") if while_open else None
     if store is not None:
         with store.transaction() as connection:
             connection.execute(sa.text("UPDATE run SET name = name"))

@@ -86,14 +86,14 @@ def test_calls_under_way_are_stored(number: signal.Signals, tmp_path: Path) -> N
         assert "Traceback" not in err
         assert count_predictions(tmp_path) == len(server.prompts) == 20 + CONCURRENCY
         subprocess.run(command("run"), cwd=tmp_path, stderr=subprocess.DEVNULL, check=True)
-        assert len(server.prompts) == 400  # nothing was asked twice
+        assert len(server.prompts) == 400  # no call was sent twice
 
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_second_signal_stops_immediately_without_a_traceback(number: signal.Signals, tmp_path: Path) -> None:
     with stopping(tmp_path, number) as (process, held, _):
         process.send_signal(number)
-        _, err = process.communicate(timeout=8)  # less than unfinished calls were given
+        _, err = process.communicate(timeout=8)  # less than the time limit of unfinished calls
         held.go.set()
         assert process.returncode == SIGNALS[number]
         assert "Traceback" not in err

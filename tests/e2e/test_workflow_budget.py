@@ -147,7 +147,7 @@ def test_calls_that_are_all_cached_cost_nothing(
     assert paid["input_tokens"] + paid["output_tokens"] == paid["answer_tokens"] == free["answer_tokens"] > 0
     assert (free["input_tokens"], free["output_tokens"]) == (0, 0)
     assert sorted(charged_requests(tmp_path)) == [(0, 0), (120, 0)]
-    oversight("items", "remove", "i0", "--reason", "gone")  # what was paid stays paid, and only once
+    oversight("items", "remove", "i0", "--reason", "gone")  # calls paid for stay charged, exactly once
     assert sorted(charged_requests(tmp_path)) == [(0, 0), (120, 0)]
 
 

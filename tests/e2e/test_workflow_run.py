@@ -130,7 +130,7 @@ def test_killed_it_goes_on_and_pays_for_no_call_twice(tmp_path: Path) -> None:
     assert (result["predictions"], result["ok"]) == (n, n)
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         assert len(store.runs.read_predictions(result["run"])) == n
-    each = 11 * n  # this critic is never content
+    each = 11 * n  # this critic never accepts an answer
     assert each <= paid <= each + 2 * CONCURRENCY * 2
     assert json.loads(again.stdout)["workflows"]["m/self-refine"]["calls_paid"] == 0
 
@@ -207,5 +207,5 @@ def test_the_real_small_model_answers_through_the_sandbox(
     assert result["ok"] + result["unreadable"] == 2
     assert result["calls_paid"] >= 2
     assert result["output_tokens"] > 0
-    if style == "json":  # a schema leaves the model no way to name none
+    if style == "json":  # with a schema, the model cannot answer without an option
         assert result["ok"] == 2

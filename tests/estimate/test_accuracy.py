@@ -125,7 +125,7 @@ def test_strata_of_one_k_and_equal_weight_are_pooled() -> None:
     """However their accuracies differ, the pooled counts follow the law of one stratum."""
     data = study(4, 20, 30, 80, 90)
     strata = {p.item_id: f"s{n % 14}" for n, p in enumerate(data[0])}
-    # the exact interval is that without strata where every item has the weight of the others
+    # If every item has the same weight, the exact interval equals the interval without strata.
     plain, split = accuracy(*data), accuracy(*data, strata=strata)
     assert (split.value, split.low, split.high, split.interval) == (
         plain.value,

@@ -42,7 +42,7 @@ def draw(
     ("accuracies", "protocol"),
     [
         ([0.8, 0.7, 0.85, 0.75], "partitioned"),
-        ([0.8, 0.02, 0.02, 0.02], "partitioned"),  # all others always wrong, together
+        ([0.8, 0.02, 0.02, 0.02], "partitioned"),  # all other models are wrong on the same items
         ([0.95, 0.95], "partitioned"),
         ([0.1, 0.9, 0.9, 0.9], "partitioned"),
         ([0.8, 0.7, 0.85, 0.75], "targeted"),
@@ -56,7 +56,7 @@ def test_intervals_hold_whatever_votes_are_worth(accuracies: list[float], protoc
         voided += not found.holds
         held.append(found.low <= accuracies[0] <= found.high)
     assert np.mean(held) >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / len(held))
-    # checks fail in few sound studies, and more often where models are all wrong together
+    # Checks fail in few valid studies, and more often if the other models are wrong on the same items.
     assert voided <= 0.2 * len(held)
 
 

@@ -188,7 +188,7 @@ def test_intervals_by_class_use_clusters_and_strata() -> None:
         found["recall[blue]"].high - found["recall[blue]"].low
         > alone["recall[blue]"].high - alone["recall[blue]"].low
     )
-    # half as many labels of one stratum: it weighs as much as the other all the same
+    # Only half of stratum b is labelled, but both strata keep the same weight.
     some = [x for x in labels if strata[x.item_id] == "a" or int(x.item_id[1:]) % 4 == 1]
     uneven = ov.classification_report(models["m0"], some, CLASSES, metrics=("macro_f1",))["macro_f1"]
     even = ov.classification_report(models["m0"], some, CLASSES, metrics=("macro_f1",), strata=strata)

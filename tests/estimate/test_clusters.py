@@ -122,7 +122,7 @@ def test_a_sample_without_an_error_is_not_certain_on_clusters() -> None:
     alone, together = resolved_accuracy(np.ones(50)), resolved_accuracy(np.ones(50), cluster=cluster)
     assert together.value == together.high == 1
     assert together.low < alone.low
-    # ten whole clusters without an error leave room for one in four that is wrong as a whole
+    # Ten clusters without an error do not exclude that 30 % of all clusters are completely wrong.
     assert together.low < 0.025 ** (1 / 10)
 
 

@@ -231,7 +231,7 @@ def test_every_cell_does_what_the_table_says(use: str, design: str) -> None:
             continue
         with pytest.raises(OversightError) as error:
             CALLS[use](study)
-        # of what adds nothing an estimate may say nothing
+        # an estimate may silently ignore a feature that has no effect
         is_silent = rule.kind == NO_EFFECT and not str(error.value)
         assert rule.reason in str(error.value) or is_silent, (features, str(error.value))
 

@@ -84,7 +84,7 @@ def test_second_experts_unlike_the_first_are_withheld() -> None:
 
 
 def test_experts_who_err_together_are_withheld() -> None:
-    # alone they say yes to half of the predictions, in pairs to nearly all: no two rates give both
+    # Half of the single answers are yes, but nearly all paired ones: no error rates explain both numbers.
     doubles = {(True, 1, 1): 90, (True, 1, 0): 5, (True, 0, 1): 5, (True, 0, 0): 0}
     doubles |= {(False, 1, 1): 5, (False, 1, 0): 2, (False, 0, 1): 3, (False, 0, 0): 190}
     singles = {(True, 1): 50, (True, 0): 50, (False, 1): 10, (False, 0): 290}

@@ -78,7 +78,7 @@ def test_protocol_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         found = ov.accuracy([Prediction(i, k) for i, k in predicted.items()], labels)
         assert (found.estimator, found.assumptions) == ("routed", rule.statement.assumptions)
         covered.append(found.low <= ACCURACY <= found.high)
-    assert sum(covered) >= 17  # of 20 draws at 95 %: fewer in 1 of 60
+    assert sum(covered) >= 17  # with coverage 95 %, fewer than 17 of 20 draws cover in 1 of 60 tests
 
 
 class Archive(SideInformation):

@@ -98,7 +98,7 @@ def test_with_one_number_of_options_the_bets_are_likelihood_ratios(bar: float) -
     ratio = right * math.log(A / bar) + wrong * math.log((1 - A) / (1 - bar))
     ratio += refused * math.log((A + 2) / (bar + 2))
     information = (4 * bar + 2) / (4 * bar * (1 - bar) * (bar + 2))
-    # outcomes are the likelihood's scores over its information
+    # an outcome is the likelihood's score divided by its information
     assert np.log1p(0.05 * information * gains.sums).sum() == pytest.approx(ratio, abs=1e-6)
     assert likelihood_sequence(right, wrong, [refused], [4]).low < gains.value
 

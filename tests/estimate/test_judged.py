@@ -209,7 +209,7 @@ def test_probabilities_of_judges_are_cut_spread_and_averaged() -> None:
         pytest.approx([0.005, 0.99, 0.005, 0]),
         pytest.approx([0.5, 0.5, 0, 0]),
         pytest.approx([0.25] * 4),  # it names none
-        pytest.approx([1 / 3] * 3 + [0]),  # it names one that the item does not have
+        pytest.approx([1 / 3] * 3 + [0]),  # the reply names an option that the item does not have
     ]
     silent = PredictionColumns(index=index, option=np.array([0, -2, 2, -3]))
     both = judge_probabilities([sure, silent], np.array([3, 2, 4, 3]))

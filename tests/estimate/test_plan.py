@@ -64,7 +64,7 @@ def test_efficiency_of_uniform_routing_stays_in_its_bounds() -> None:
 
 
 def test_five_models_save_what_theory_says() -> None:
-    # Five models of *equal* accuracy .4 or less stay up to 8 % below (1.56 at K = 4).
+    # With five models of equal accuracy of at most .4, the saving is up to 8 % lower (1.56 at K = 4).
     for K, least in ((4, 1.6), (5, 2.0), (10, 3.6), (16, 5.7)):
         for A in (0.6, 0.8, 0.95):
             v = accuracy_variances(K, A, models=5)

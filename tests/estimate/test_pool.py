@@ -107,7 +107,7 @@ def test_a_plain_list_may_not_leave_unreadable_predictions_out_but_a_design_coun
     assert accuracy(answered, whole).value == routed_accuracy(*_pool(labels, answered, asked)).value
     readable = [p for p in answered if p.option is not None]
     assert accuracy(readable, list(labels)).interval == "blaker"
-    # A set of known truths that happens to have no unreadable prediction in it is another matter.
+    # If all predictions are readable by chance, known truths need no pool.
     known = [
         Label(p.item_id, (p.option or 0) if j else 3, LabelKind.ORDINARY, 4, 1.0)
         for j, p in enumerate(readable)

@@ -107,7 +107,7 @@ def test_targeted_is_the_plain_share_with_the_exact_interval() -> None:
 
 
 def test_zero_constant_reduces_to_aipw() -> None:
-    # Options 1.. are never told apart from each other, and 3 is never asked: C must be c_3 = 0.
+    # Options 1 to 3 are never distinguished, and 3 is never asked about, so C must be c_3 = 0.
     pi, p = [0.5, 0.25, 0.25, 0.0], [0.4, 0.3, 0.2, 0.1]
     c = accuracy_target([0], 4)
     assert pseudo_outcomes(c, one(pi, 0, 1, p))[0] == pytest.approx(0.4 + (1 - 0.4) / 0.5)
@@ -143,7 +143,7 @@ def test_mixed_numbers_of_options_have_separate_posteriors() -> None:
         np.array([0, 1]), np.array([0, 3]), np.array([0.0, 0.0]), pi, n_options=np.array([2, 4])
     )
     assert data.posterior[0].tolist() == [0.5, 0.5, 0, 0]
-    # K = 2: a no about the predicted option is the whole truth.
+    # With K = 2, a no about the predicted option reveals the truth.
     assert pseudo_outcomes(accuracy_target([0, 0], 4), data)[0] == pytest.approx(0.0)
 
 

@@ -43,7 +43,7 @@ def test_interval_contains_its_estimate_and_stays_within_the_share(
     assert made == share * value
     assert -most - 1e-9 <= below <= made + 1e-12
     assert made - 1e-12 <= above <= most + 1e-9
-    # nothing narrower than the product at the share seen, nothing wider than the product of both
+    # at least as wide as the interval times the observed share, at most the product of both intervals
     assert below <= share * low + 1e-9
     assert above >= share * high - 1e-9
     assert below >= min(low * most, low * least) - 1e-9
@@ -79,7 +79,7 @@ def test_items_that_repeat_their_cluster_count_once(groups: int, size: int, seed
     cluster = np.repeat(np.arange(groups), size)
     alone = effective_size(values, np.arange(groups), 0.95)
     assert alone <= groups
-    # the design effect of whole clusters is their size, up to the groups/(groups − 1) of either
+    # The design effect of uniform clusters is their size, up to a factor groups/(groups − 1).
     together = effective_size(np.repeat(values, size), cluster, 0.95)
     assert together == pytest.approx(alone, rel=1 / groups + 1e-9)
     assert effective_size(1 - np.repeat(values, size), cluster, 0.95) == pytest.approx(together)

@@ -74,7 +74,7 @@ def test_order_does_not_matter_and_equal_samples_add(groups: Groups) -> None:
 def test_more_labels_of_the_same_shares_make_it_narrower(groups: Groups) -> None:
     value, low, high, se = solve(groups)
     more = [(w, [BinomialSample(c.K, 9 * c.n, 9 * c.S) for c in samples]) for w, samples in groups]
-    if value < 0:  # chance no longer explains it
+    if value < 0:  # chance alone cannot explain such a value in a larger sample
         return
     value_more, low_more, high_more, se_more = weighted_score(more, 0.95)
     assert value_more == pytest.approx(value, abs=1e-6)
@@ -115,7 +115,7 @@ def test_interval_of_two_groups_covers_by_enumeration(A: float) -> None:
                 [(0.25, [BinomialSample(2, 12, s)]), (0.75, [BinomialSample(4, 15, c)])], 0.95
             )
         except EstimateError:
-            continue  # refused counts as missed
+            continue  # a refusal counts as a missed interval
         covered += float(chance) * (low <= A <= high)
     assert covered >= 0.94
 

@@ -153,7 +153,8 @@ def fake_batches(fake: FakeBatches) -> Iterator[FakeBatches]:
         def do_POST(self) -> None:  # the base class wants this name
             body = self.rfile.read(int(self.headers["Content-Length"]))
             status = fake.find_status(f"POST {self.path}")
-            is_taken = status is None or status >= 500  # then its reply is lost
+            # with these statuses the server accepts the request, but the reply is lost
+            is_taken = status is None or status >= 500
             data = fake.post(self.path, body) if is_taken else None
             self._send(None if status else data, status or 404)
 

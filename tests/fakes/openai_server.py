@@ -25,15 +25,15 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     finish_reason: str = "stop"
     drop: bool = False
-    model: str | None = None  # the one that was asked for
+    model: str | None = None  # None: the requested model
     logprobs: tuple[tuple[str, float], ...] = ()
-    tops: tuple[dict[str, float], ...] = ()  # of every token, the most likely ones with their probabilities
-    stall: float = 0.0  # seconds between the first half of the body and the second
-    missing: int = 0  # bytes at the end that never come
+    tops: tuple[dict[str, float], ...] = ()  # for each token: the most likely tokens with their probabilities
+    stall: float = 0.0  # seconds between the first and the second half of the body
+    missing: int = 0  # number of bytes at the end that are never sent
     billed: tuple[int, int] = (7, 3)  # tokens sent and received, if the status is 200
     says_usage: bool = True
     packed: bool = False  # as gzip
-    endless: bool = False  # the body again and again, in chunks
+    endless: bool = False  # sends the body repeatedly, in chunks, without end
 
     def payload(self, asked: str) -> str:
         if self.body is not None:
@@ -95,7 +95,7 @@ def fake_openai(answer: Callable[[str, int], Reply], port: int = 0) -> Iterator[
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True  # else every answer waits 40 ms for an acknowledgement
+        disable_nagle_algorithm = True  # otherwise every answer waits 40 ms for an acknowledgement
 
         def do_POST(self) -> None:  # the base class wants this name
             length = int(self.headers["Content-Length"])
@@ -122,7 +122,7 @@ def fake_openai(answer: Callable[[str, int], Reply], port: int = 0) -> Iterator[
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             half = len(data) // 2 if reply.stall else 0
-            with suppress(ConnectionError):  # a client may give up
+            with suppress(ConnectionError):  # the client may close the connection
                 self.wfile.write(data[:half])
                 hung_up.wait(reply.stall)
                 self.wfile.write(data[half : len(data) - reply.missing])
@@ -132,7 +132,7 @@ def fake_openai(answer: Callable[[str, int], Reply], port: int = 0) -> Iterator[
             """Keep the test output clean."""
 
     class Server(ThreadingHTTPServer):
-        request_queue_size = 256  # the default loses connections that come all at once
+        request_queue_size = 256  # with the default, many simultaneous connections fail
 
         def handle_error(self, *_: object) -> None:
             """A client that hangs up is no error of the server."""

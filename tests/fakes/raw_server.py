@@ -72,7 +72,7 @@ class Receiver(StreamRequestHandler):
     def finish(self) -> None:
         with suppress(OSError):
             super().finish()
-        self.request.close()  # what speaks TLS is not the socket that the server made
+        self.request.close()  # the TLS socket is not the socket that the server made
 
 
 class ListeningServer(ThreadingTCPServer):
@@ -105,7 +105,7 @@ def raw_server(
 
     class Handler(Receiver):
         def handle(self) -> None:
-            with suppress(OSError):  # a client may give up
+            with suppress(OSError):  # the client may close the connection
                 while received := self.receive():
                     for part in reply(received):
                         if part is None:

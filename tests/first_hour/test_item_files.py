@@ -50,7 +50,7 @@ def test_mmlu_pro_loads_as_published(
 @pytest.mark.parametrize("options", [("DD", "Dd", "dd"), ("a b", "a  b"), ("A", "a")])
 def test_an_answer_names_the_option_it_is_to_the_letter(options: tuple[str, ...]) -> None:
     for place, option in enumerate(options):
-        if options != ("A", "a"):  # there a letter names either
+        if options != ("A", "a"):  # with the options "A" and "a", a letter can name either option
             assert (
                 read_reply(f'{{"answer": "{option}"}}', options, ReplyForm(notation="option")).option == place
             )

@@ -219,7 +219,7 @@ def trace_estimate(study: str = "partitioned") -> dict[str, int]:
 
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         copy = copy_study(study, Path(folder))
-        main(["estimate", "--study", str(copy / "study.toml")])  # which loads all modules
+        main(["estimate", "--study", str(copy / "study.toml")])  # loads all modules
         sys.setprofile(watch)
         try:
             main(["estimate", "--study", str(copy / "study.toml")])

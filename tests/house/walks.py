@@ -68,7 +68,7 @@ class Walk:
         again = []
         for file, caller in self.steps:
             if (file, caller) not in self.handed:
-                continue  # a call that gives back the value
+                continue  # a call that returns the value
             if caller and first.setdefault(file, caller) != caller and (file, caller) not in again:
                 again.append((file, caller))
         return again

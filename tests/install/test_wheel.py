@@ -73,7 +73,8 @@ def test_first_commands_run_on_every_python(python: str, wheel: Path, tmp_path: 
     (study / "items.csv").write_text(ITEMS)
     call(oversight, "init", "--items", "items.csv", "--classes", "a,b,c", folder=study)
     call(oversight, "label", "route", folder=study)
-    alone = {"OVERSIGHT_CACHE": str(tmp_path / "cache")}  # a model that another test has started is not ours
+    # do not use a model server that another test has started
+    alone = {"OVERSIGHT_CACHE": str(tmp_path / "cache")}
     told = call(oversight, "demo", "--limit", "8", folder=tmp_path, code=2, **alone).stderr
     assert install_line("local") in told
     assert not (tmp_path / "demo").exists()
@@ -85,7 +86,7 @@ def test_first_commands_run_on_every_python(python: str, wheel: Path, tmp_path: 
 def test_the_smallest_install_does_a_whole_study(smallest: Path, tmp_path: Path) -> None:
     oversight = smallest / "oversight"
     told = call(oversight, "doctor", folder=tmp_path, code=0).stdout
-    assert install_line("workflows") in told  # an extra that is not there is nothing wrong
+    assert install_line("workflows") in told  # a missing extra is not an error
     (tmp_path / "items.csv").write_text(ITEMS)
     key = "id,label\n" + "".join(f"n{j},{'abc'[j % 3]}\n" for j in range(30))
     (tmp_path / "key.csv").write_text(key)

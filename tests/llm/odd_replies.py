@@ -17,7 +17,7 @@ class Odd:
     reply: Reply
     status: str = "failed"
     reason: str = "malformed response"
-    once: bool = False  # asked again, the endpoint answers as it should
+    once: bool = False  # whether a repeated call gets a normal reply
 
 
 def body(**changes: Any) -> Reply:

@@ -71,7 +71,7 @@ def test_batch_answers_are_stored_in_the_same_rows_at_half_the_price(store: Stor
         assert collect(store, items, asked) == 0
         found = {p.item_id: p for p in store.runs.read_predictions(asked.spec.id)}
         assert collect(store, items, asked) == 0
-        assert len(server.paid) == 6  # a finished run hands nothing over
+        assert len(server.paid) == 6  # a finished run sends no batch
         cost = dollars(PRICES.models["big"], store.runs.sum_usage(asked.spec.id))
     assert [found[f"i{j}"].option for j in (0, 4, 5)] == [1, 1, 1]
     assert found["i1"].reason == "batch expired: the batch ended without an answer to this request"
@@ -99,7 +99,7 @@ def test_a_command_killed_while_handing_over_hands_over_once(
 ) -> None:
     with store, fake_batches(FakeBatches(lambda line: said(line, "red"), steps=1)) as server:
         asked = target(server.url)
-        if killed == "after":  # the server has it, but the answer to that was never noted
+        if killed == "after":  # the server has the batch, but the database has no record of its reply
             collect(store, items, asked, wait=False)
             [batch] = store.calls.read_batches(asked.spec.id, ["sent"])
             store.calls.update_batch(batch.marker, remote_id=None, state="sending")
@@ -136,7 +136,8 @@ def test_a_large_batch_becomes_several(store: Store, items: list[Item]) -> None:
     with store, fake_batches(FakeBatches(lambda line: said(line, "red"))) as server:
         asked = target(server.url)
         assert collect(store, items, asked, limits=BatchLimits(requests=4, size=400, poll=0.01)) == 0
-        assert len(server.batches) == 3  # four in two halves, and two
+        # one batch of four requests, which the size limit halves, and one of two
+        assert len(server.batches) == 3
         assert len(server.paid) == 6
         assert len(store.runs.read_predictions(asked.spec.id)) == 6
 
@@ -147,7 +148,8 @@ def test_a_failed_batch_says_why_keeps_its_answers_and_ends(store: Store, items:
         with pytest.raises(FatalModelError, match="the batch was refused"):
             collect(store, items, asked)
         assert store.calls.read_batches(asked.spec.id, ("sending", "sent")) == []
-        assert len(store.runs.read_predictions(asked.spec.id)) == 5  # what it answered is paid for
+        # answers of the failed batch are paid for
+        assert len(store.runs.read_predictions(asked.spec.id)) == 5
 
 
 def test_error_line_replaces_no_answer(store: Store, items: list[Item]) -> None:

@@ -69,7 +69,7 @@ def test_calls_under_way_count_against_the_limit() -> None:
     with pytest.raises(BudgetSpent, match=r"\$0\.0041 is spent"):
         budget.reserve(1_000, 100)
     assert budget.under_way == 2
-    budget.settle(first, 1_000, 0)  # used less than held back: half of it is free again
+    budget.settle(first, 1_000, 0)  # half of the reserved amount was used; the rest is free again
     assert budget.spent.usd == pytest.approx(0.001)
     budget.release(second)
     budget.reserve(1_000, 100)

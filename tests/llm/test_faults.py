@@ -61,7 +61,7 @@ def test_all_faults_together_leave_one_row_per_item(share: float, tmp_path: Path
         found = ask(server, tmp_path / "s.db", timeout=5.0 if share < 0.5 else 0.4)
     _one_row_each(found)
     right = [p for p in found if p.status is PredictionStatus.OK]
-    assert {p.option for p in right} <= {0, 1}  # never the one that another model said
+    assert {p.option for p in right} <= {0, 1}  # never the option that the other model gave
     assert len(right) >= N * (0.9 if share < 0.5 else 0.6)
     for p in found:
         if p.status is not PredictionStatus.OK:
@@ -96,7 +96,8 @@ def test_a_refused_key_in_the_middle_stops_and_the_rest_follows_with_another(
             kept = store.count_rows()["prediction"]
         assert N / 2 - 32 <= kept <= N / 2
         server.answer = lambda prompt, n: Reply("green")
-        monkeypatch.setenv("OPENAI_API_KEY", "another")  # the server may still be reading calls of the first
+        # the server may still be reading calls of the first run
+        monkeypatch.setenv("OPENAI_API_KEY", "another")
         _one_row_each(ask(server, tmp_path / "s.db"))
         assert server.keys.count("Bearer another") == N - kept
 

@@ -41,7 +41,7 @@ def cut(server: FakeOpenAI, n: int) -> Reply:
 
 
 def unreadable(server: FakeOpenAI, n: int) -> Reply:
-    if n % 10 == 9:  # because a long row of unreadable replies would end the run
+    if n % 10 == 9:  # a long sequence of unreadable replies would end the run
         return Reply("red", billed=(12, MOST))
     return Reply(body='{"choices": [{"mess' if n % 2 else '{"choices": 7}', billed=(12, MOST))
 
@@ -75,7 +75,7 @@ def test_answer_beyond_its_limit_raises_later_reservations(tmp_path: Path) -> No
     with fake_openai(lambda prompt, n: Reply("red", billed=(12, often))) as server:
         with pytest.raises(BudgetSpent):
             ask(server, tmp_path, budget_usd=cap)
-        # All later calls reserved it; of the first ones hardly any can still be under way at the end.
+        # All later calls reserve this amount, and hardly any of the first calls are unfinished at the end.
         past = PRICE.dollars(12, often) - PRICE.dollars(12, MOST)
         assert 0.8 * cap <= billed(server) <= cap + 2 * past
 
@@ -97,13 +97,14 @@ def test_without_max_tokens_the_first_call_is_sent_alone(
     cap = 8.0
 
     def answer(prompt: str, n: int) -> Reply:
-        # The first is still under way when half of its body has come.
+        # The first call is still unfinished after half of its body.
         return Reply("red", billed=(12, 4_000), stall=0.3 if n == 0 else 0.0)
 
     with fake_openai(answer) as server:
         with pytest.raises(BudgetSpent):
             ask(server, tmp_path, max_tokens=None, budget_usd=cap)
-        assert 0.8 * cap <= billed(server) <= cap  # 16 at once, of 1,024 tokens each, would have passed it
+        # 16 simultaneous calls of 1,024 tokens each would have exceeded the cap
+        assert 0.8 * cap <= billed(server) <= cap
     assert "without max_tokens answers have no limit" in capsys.readouterr().err
 
 

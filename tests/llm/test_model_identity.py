@@ -32,7 +32,7 @@ def test_a_swap_of_one_reply_is_a_fault_of_its_item_and_named(tmp_path: Path) ->
     wrong = [p for p in found if p.status is PredictionStatus.FAILED]
     assert [(p.item_id, p.kind) for p in wrong] == [("i30", Fault.WRONG_MODEL)]
     assert "the model 'gpt-other-9' answered, not 'm1'" in wrong[0].reason
-    assert wrong[0].output_tokens == 3  # it was paid for
+    assert wrong[0].output_tokens == 3  # the reply was paid for
 
 
 def test_a_swap_that_stays_stops_the_run(tmp_path: Path) -> None:
@@ -57,8 +57,10 @@ def test_first_model_name_is_kept_across_restarts(tmp_path: Path) -> None:
         server.answer = lambda prompt, n: Reply("red", model="gpt-other-9")
         with pytest.raises(FatalModelError, match="answered, not 'm1'"):
             ask(server, tmp_path / "s.db")
-        assert ask(server, tmp_path / "t.db", ITEMS[:5])[0].option == 0  # another study may begin with it
-        found = ask(server, tmp_path / "s.db", answers_as="gpt-other-9")  # the user says that it is the same
+        # another study may start with this model
+        assert ask(server, tmp_path / "t.db", ITEMS[:5])[0].option == 0
+        # the user confirms that the model is the same
+        found = ask(server, tmp_path / "s.db", answers_as="gpt-other-9")
     assert sum(p.status is PredictionStatus.OK for p in found) == 60 - 19
 
 

@@ -78,7 +78,7 @@ def test_item_with_a_nul_is_asked_and_recognised_again(tmp_path: Path) -> None:
 
 
 def test_error_while_reading_affects_only_its_item() -> None:
-    damaged = Item("i", "a", ("red", "green"), (0, 7))  # shows an option that it does not have
+    damaged = Item("i", "a", ("red", "green"), (0, 7))  # the permutation names an option that does not exist
     reply, counts = parse_completion(body().payload("m").encode()), Usage(requests=1, input_tokens=7)
     found = read_prediction(damaged, 0, reply, counts)
     assert (found.status, found.option, found.input_tokens, found.raw) == ("failed", None, 7, "green")

@@ -134,7 +134,7 @@ def test_under_a_learnt_pace_a_refused_call_lines_up_again_while_others_are_take
     takes: int, least: float, most: float, clock: Clock
 ) -> None:
     limiter = Limiter(16, clock=clock, sleep=clock.sleep)
-    for _ in range(8):  # a second of refusals and answers teaches the pace
+    for _ in range(8):  # one second of refusals and answers is enough to estimate the rate
         clock.now += 0.125
         limiter.refused(clock.now)
         limiter.succeeded()

@@ -87,7 +87,7 @@ def test_a_refused_key_stops_the_run(items: list[Item], tmp_path: Path) -> None:
         assert len(server.prompts) == 3
         server.answer = lambda prompt, n: Reply("red")
         assert len(run(server.url, items, tmp_path / "s.db")) == 6
-        assert len(server.prompts) == 3 + 4  # the two finished ones were kept
+        assert len(server.prompts) == 3 + 4  # the two finished items were not repeated
 
 
 @pytest.mark.parametrize(

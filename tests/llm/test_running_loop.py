@@ -30,14 +30,14 @@ def test_an_interrupt_of_the_cell_stops_the_work(tmp_path: Path) -> None:
 
     def interrupts(prompt: str) -> str:
         asked.append(prompt)
-        if len(asked) == 1:  # another would meet whatever runs once the cell has stopped
+        if len(asked) == 1:  # a second signal could arrive after the cell has ended
             os.kill(os.getpid(), signal.SIGINT)
         return "yes"
 
     many = [ov.Item(f"i{j}", f"text {j}", ("yes", "no"), (0, 1)) for j in range(2000)]
 
     async def cell() -> None:
-        # The kernel of a notebook leaves the signal to Python; a runner of asyncio would take it.
+        # Notebook kernels use Python's own handler; asyncio.Runner would replace it.
         was = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             ov.run(interrupts, many, store=str(tmp_path / "s.db"), concurrency=1)

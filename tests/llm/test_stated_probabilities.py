@@ -159,7 +159,7 @@ def test_judge_that_states_probabilities_has_a_vector(
             assert shown == pytest.approx([0.2, 0.7, 0.1])
             assert prediction.confidence == pytest.approx(0.7)
             assert prediction.option == item.permutation[1]
-    # the readings of another version are corrected, with their vectors
+    # Replies parsed by another version are parsed again, including their probabilities.
     with Store(loaded.store_url) as store:
         (first, *_) = [p for p in found.values() if p.option is not None]
         store.runs.store_predictions([(run["id"], replace(first, option=None, confidence=None))])

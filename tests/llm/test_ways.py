@@ -42,7 +42,7 @@ def test_schema_is_tested_once_and_used_if_followed(items: list[Item], tmp_path:
         found = ask(server, items, tmp_path, structured="auto")
         assert {p.option for p in found} == {1}
         schema = server.requests[1]["response_format"]["json_schema"]["schema"]
-        assert schema["properties"]["answer"]["enum"] == ["blue", "red", "green"]  # as they are shown
+        assert schema["properties"]["answer"]["enum"] == ["blue", "red", "green"]  # in the order shown
         assert len(server.requests) == 7
         assert ask(server, items, tmp_path, structured="auto") == found
         assert len(server.requests) == 7
@@ -103,15 +103,15 @@ def test_the_tokens_that_spell_the_answer_count(tokens: Any, shown: int, expecte
 @pytest.mark.parametrize(
     ("said", "own", "after", "top", "shown", "expected"),
     [
-        # tokens of one letter add up, and what is not listed shares the rest
+        # Probabilities of one letter's tokens are added; unlisted options share the rest.
         (" B", 0.5, "", {" B": 0.5, "B": 0.1, "(A": 0.2, " The": 0.1}, 1, (2 / 9, 6 / 9, 1 / 9)),
-        # the rest is at most the least listed token's
+        # An unlisted option gets at most the probability of the least likely listed token.
         ("B", 0.5, "", {"B": 0.5, "A": 0.04}, 1, (0.04 / 0.58, 0.5 / 0.58, 0.04 / 0.58)),
-        # a small letter begins a word where the answer is a capital
+        # If the answer is a capital letter, a small letter is the beginning of a word.
         ("B", 0.6, "", {"B": 0.6, " a": 0.3, "C": 0.1}, 1, (0.0, 6 / 7, 1 / 7)),
         # the answer's token is not among the most likely ones
         ("C", 0.05, "", {"A": 0.8}, 2, (0.8 / 0.9, 0.05 / 0.9, 0.05 / 0.9)),
-        # the first token tells which text it begins
+        # The first token shows which option's text follows.
         (' "gr', 0.7, "een", {' "gr': 0.7, "Red": 0.2, "bl": 0.1}, 1, (0.2, 0.7, 0.1)),
         ("is green", 0.9, "", {"is green": 0.9, "red": 0.1}, 1, ()),
         ("B", 0.9, "", {}, 1, ()),

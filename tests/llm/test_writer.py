@@ -31,7 +31,7 @@ def test_batches_are_written_together_before_any_task_continues() -> None:
 
     asyncio.run(work())
     assert sorted(row for batch in batches for row in batch) == list(range(60))
-    assert [len(batch) for batch in batches] == [6] * 10  # one transaction for all who wait
+    assert [len(batch) for batch in batches] == [6] * 10  # all waiting rows are written in one transaction
 
 
 def test_finished_rows_are_written_however_the_work_ends() -> None:
@@ -72,7 +72,7 @@ def test_guesses_of_tokens_learn_and_stay_above() -> None:
     guess = TokenGuess()
     request = Request.of("x" * 3000)
     assert guess.guess(request) == (1008, 1024)
-    guess.learn(request, 0, 0)  # an endpoint that does not say
+    guess.learn(request, 0, 0)  # the endpoint did not report usage
     assert guess.guess(request) == (1008, 1024)
     guess.learn(request, 508, 20)
     assert guess.guess(request) == (633, 25)

@@ -75,7 +75,7 @@ def test_campaign_by_page_and_spreadsheets_covers_the_key(
     assert abs(routed["drawn"]["questions"] - 200) <= 12
     assert routed["questions"] == routed["new"] == routed["drawn"]["questions"]
     key = key_by_question()
-    with serve(tmp_path) as desk:  # kim begins on the page
+    with serve(tmp_path) as desk:  # kim starts to answer on the page
         own = desk.begin("kim")
         questions = desk.state(own)["questions"]
         for _ in range(12):
@@ -248,7 +248,7 @@ def test_judge_draws_more_where_it_is_unsure(
         frame, drawn = read_frame(store), store.open_answers.read_draw()
     item_of = {answer.id: answer.item_id for answer in frame.answers}
     share = sum(item_of[row.answer] in sure for row in drawn) / len(drawn)
-    assert share < 0.12  # a fifth of the items
+    assert share < 0.12  # these are a fifth of the items
     oversight("label", "simulate", "--key", KEY)
     assert oversight("estimate")["models"]["amber"]["score"]["value"] is not None
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from oversight.harness import IntArray
 
-# One row a patient: three labels of the first observer, then one of each other.
+# One row per patient: three labels of the first observer, then one label of each other observer.
 TABLE = [
     "1111111",
     "3334334",

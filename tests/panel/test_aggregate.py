@@ -44,8 +44,9 @@ def test_weights_turn_a_vote_and_tenths_tie() -> None:
 
 def test_dawid_and_skene_give_what_they_print() -> None:
     found = fit_dawid_skene(*ratings(), K=4)
-    assert found.mean(axis=0).round(2).tolist() == [0.40, 0.42, 0.11, 0.07]  # the marginals of the source
-    # The first patient, whom all call 1 seven times, is plainly of class 1.
+    # the source's marginal probabilities
+    assert found.mean(axis=0).round(2).tolist() == [0.40, 0.42, 0.11, 0.07]
+    # All observers give the first patient class 1 in all seven labels.
     assert found[0].argmax() == 0
     assert found[0, 0] > 0.999
     assert found.sum(axis=1) == pytest.approx(np.ones(45))

@@ -20,7 +20,7 @@ EXAMPLE_C = ("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
 # The same source, example A (binary) and B (nominal), two observers.
 EXAMPLE_A = ("0100000010", "1110010000")
 EXAMPLE_B = ("aabbdcccedda", "babbbccceddd")
-# The worked example for Fleiss' kappa that encyclopaedias carry: 14 raters, 10 subjects, 0.210.
+# The standard worked example of Fleiss' kappa: 14 raters, 10 subjects, 0.210.
 FOURTEEN = [
     [0, 0, 0, 0, 14],
     [0, 2, 6, 4, 2],
@@ -56,7 +56,7 @@ def test_krippendorffs_examples_of_two_observers_are_reproduced() -> None:
 
 
 def test_gwets_coefficients_with_missing_ratings_are_reproduced() -> None:
-    # Gwet's handbook and his package print these for the same four raters on twelve units.
+    # Gwet's handbook and package print these numbers for the same four raters and twelve units.
     votes = panel(EXAMPLE_C, "12345").votes()
     assert round(gwet_ac1(votes), 5) == 0.77544
     assert round(fleiss_kappa(votes), 5) == 0.76117
@@ -183,7 +183,7 @@ def test_bluebirds_on_real_data(datasets: Path) -> None:
     assert report.alpha is not None
     assert report.alpha.low is not None
     assert report.alpha.low < report.alpha.value < (report.alpha.high or 0)
-    # With two classes and no missing rating α is Fleiss' κ but for the correction of n ratings.
+    # With two classes and no missing rating, α equals Fleiss' κ up to the correction for n ratings.
     assert report.fleiss is not None
     n = 4212
     assert report.alpha.value == pytest.approx(1 - (1 - report.fleiss) * (n - 1) / n, abs=1e-9)

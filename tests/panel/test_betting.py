@@ -21,7 +21,7 @@ def test_tangent_lies_above_its_ceiling(x0: float, x: float) -> None:
         c, slope = tangent(at)
         assert c[0] + slope[0] * (x - x0) >= ceiling(x) - 1e-12
     for C in (2, 5):
-        inside = max(x, 1 / C)  # annotators of a pool agree at least so often
+        inside = max(x, 1 / C)  # lower limit of the agreement of annotators from a pool
         c, slope = pool_tangent(C)(at)
         assert c[0] + slope[0] * (inside - x0) >= pool_ceiling(inside, C) - 1e-9
 
@@ -48,7 +48,7 @@ def test_every_ceiling_has_its_paired_test() -> None:
     truth = rng.integers(3, size=900)
     grid = np.where(rng.random((900, 5)) < 0.8, truth[:, None], rng.integers(3, size=(900, 5)))
     grid[rng.random(grid.shape) < 0.2] = -1
-    grid[:3, 1:] = -1  # with one label only, these say nothing of agreement
+    grid[:3, 1:] = -1  # items with only one label say nothing about agreement
     grid[:3, 0] = 0
     panel = make_panel_from_grid(grid, ["a", "b", "c"])
     found = assess_superhuman(panel, truth, test="paired", seed=4, pool=True)

@@ -62,7 +62,7 @@ def test_all_four_ceilings_certify_a_worse_model_and_the_verdict_is_conditional(
     assert "no oracle label was given" in found.why
     (decides,) = found.conditions
     assert "gives the aggregate's wrong class more often than the truth" in decides.refuted_by
-    # And the direct route has its price, although there is a certificate.
+    # The plan of direct questions is made even if there is a certificate.
     assert [p.questions for p in found.direct] == [158, 37, 18, 8]
 
 
@@ -80,7 +80,7 @@ def test_with_an_oracle_it_is_refused() -> None:
 def test_a_better_model_holds_once_the_oracle_has_shown_it() -> None:
     truth, grid = world()
     model = np.where(np.random.default_rng(2).random(N) < 0.99, truth, 0)
-    # Against annotators right on nearly all: the aggregate is the truth but for a few items.
+    # These annotators are right on nearly all items, so the aggregate is almost always the truth.
     honest = np.where(np.random.default_rng(3).random(grid.shape) < 0.8, truth[:, None], grid)
     panel = from_grid(honest, CLASSES)
     assert not assess_superhuman(panel, model).holds
@@ -88,7 +88,7 @@ def test_a_better_model_holds_once_the_oracle_has_shown_it() -> None:
     assert found.certified
     assert (found.holds, found.why, found.conditions, found.direct) == (True, "", (), ())
     assert found.verdict.startswith("better than")
-    # Labels that do not contradict the assumption do not show it either, if they are few.
+    # A few labels that agree with the assumption do not prove it.
     known = np.full(N, -1)
     known[:8] = truth[:8]
     few = assess_superhuman(panel, model, oracle=known)

@@ -14,7 +14,7 @@ def test_published_probabilities_of_eighty_percent_are_reproduced() -> None:
     # "The Illusion of Human-AI Parity Under Uncertainty", Table 1; N = 100 alone gives 1.6e-5.
     assert probability_at_least(0.6, 100) == pytest.approx(1.64e-5, rel=0.005)
     assert round(probability_at_least(0.9, 100), 4) == 0.9992
-    # Its "2 % at N = 30" is p_d = .6, not a coin.
+    # The paper's "2 % at N = 30" is for p_d = .6, not for a coin.
     assert round(probability_at_least(0.6, 30), 4) == 0.0172
     assert round(probability_at_least(0.5, 30), 4) == 0.0007
 
@@ -42,7 +42,7 @@ def test_expected_scores_equal_simulated_ones(p: float) -> None:
 
 
 def test_detection_equals_the_values_by_hand() -> None:
-    # Two voters make the reference; the judge finds one of two positives and raises one false alarm.
+    # Two voters define the truth; the judge finds one of two positives and makes one false alarm.
     grid = np.array([[1, 1, 1], [1, 1, 0], [0, 0, 1], [0, 0, 0]])
     panel = make_panel_from_grid(grid, ["0", "1"], ["v", "w", "judge"])
     found = measure_parity(

@@ -29,8 +29,8 @@ CELLS = np.array(
 
 def test_hlpri_of_both_experiments_is_reproduced_except_a_misprint() -> None:
     assert hlpri(2, 1) == 1.5  # experiment 2, as printed
-    assert hlpri(9, 3) == 2.5  # experiment 1 by its own text; printed is 2.4,
-    assert hlpri(9 + 2, 3 + 1) == 2.4  # which is both experiments pooled
+    assert hlpri(9, 3) == 2.5  # the text of experiment 1 gives 2.5; the paper prints 2.4,
+    assert hlpri(9 + 2, 3 + 1) == 2.4  # which is the value for both experiments together
     assert round((11 + 8) / 23, 2) == 0.83
     assert round(11 / 23, 2) == 0.48
 
@@ -41,7 +41,7 @@ def test_table_of_twenty_categories_is_reproduced() -> None:
     assert second.mean() == pytest.approx(0.9397, abs=6e-5)
     assert round(float(np.corrcoef(alpha, first)[0, 1]), 3) == 0.880
     assert round(float(np.corrcoef(alpha, second)[0, 1]), 3) == 0.889
-    assert round(alpha.mean(), 3) == 0.891  # printed "overall" is .913, which pooled is not either (.8915)
+    assert round(alpha.mean(), 3) == 0.891  # the paper prints .913 as "overall"; pooling gives .8915
     assert (alpha < 0.8).sum() == 5
 
 
@@ -70,7 +70,7 @@ def test_average_precision_equals_its_enumeration() -> None:
     relevant, tagged = (1, 0, 1, 1, 0, 0), (1, 1, 1, 0, 0, 0)
     every = [
         precision_of((*a, *b)) for a in permutations((1, 0, 1)) for b in permutations((1, 0, 0))
-    ]  # all orders within the tagged and within the rest
+    ]  # all orders of the tagged and of the untagged images
     found = average_precision(relevant, tagged)
     assert found.best == pytest.approx(max(every))
     assert found.worst == pytest.approx(min(every))

@@ -126,9 +126,9 @@ def test_repeated_rows_of_a_cluster_add_no_evidence() -> None:
     ones = np.ones(40)
     right = np.array([1.0] * 30 + [0.0] * 10)
     alone = estimate_share(right, ones)
-    # Units that are right or wrong as a whole: Clopper and Pearson's interval.
+    # All answers of a unit are right, or all wrong, so Clopper and Pearson's interval for units holds.
     assert (alone.low, alone.high) == pytest.approx(clopper_pearson(30, 40), abs=0.01)
-    # The same rows five times each are no more evidence.
+    # Repeating all rows five times adds no evidence.
     repeated = estimate_share(right * 5, ones * 5)
     assert (repeated.low, repeated.high) == pytest.approx((alone.low, alone.high))
     sure = estimate_share(ones, ones)
@@ -221,6 +221,6 @@ def test_chaosnli_on_real_data(datasets: Path) -> None:
     human, model = [b.human.value for b in found.bins], [b.model.value for b in found.bins]
     assert human == sorted(human)
     assert model == sorted(model)
-    # A hundred voters: leaving one out moves nothing by more than a point.
+    # With a hundred voters, leaving one out changes every number by at most one point.
     circular = measure_parity(crowd, predicted, circular=True)
     assert circular.overall.delta.value == pytest.approx(found.overall.delta.value, abs=0.01)

@@ -22,7 +22,7 @@ def two_class(rng: np.random.Generator, n: int, skills: list[float]) -> tuple[In
 
 
 def test_fixed_unequal_annotators_can_exceed_the_empirical_bound() -> None:
-    # Accuracies .95, .8, .6 with errors all in other classes: pairs agree only when both are right.
+    # Accuracies .95, .8, .6. All errors are in different classes, so a pair agrees only if both are right.
     a = np.array([0.95, 0.8, 0.6])
     off_diagonal = (a.sum() ** 2 - (a**2).sum()) / 6
     assert round(math.sqrt(off_diagonal), 4) == 0.7767
@@ -73,7 +73,7 @@ def test_every_aggregate_bounds_the_models_accuracy(aggregate: str) -> None:
     weights = dict(zip(panel.annotators, (5.0, 3.0, 3.0, 1.0, 1.0), strict=True))
     found = assess_superhuman(panel, model, aggregate=aggregate, weights=weights, oracle=truth)
     assert found.check is not None
-    # These five differ in skill, and are no sample of a pool: U* falls below what they achieve.
+    # These five differ in skill and are not a sample of a pool, so U* is below their true accuracy.
     assert found.check.human_accuracy > found.U_star
     assert found.check.model_accuracy >= found.L
     assert found.check.human_accuracy <= found.U_panel <= found.U_t
@@ -94,7 +94,7 @@ def test_checks_of_assumptions_equal_the_values_by_hand() -> None:
     found = check_assumptions(votes, winners, np.array([0, 1, 0, 1]), np.array([0, 0, 0, 1]))
     assert found.right == (1 + 0.5 + 0 + 1) / 4
     assert found.right_given_right == pytest.approx((1 + 0 + 0 + 1) / (1 + 0.5 + 0 + 1))
-    # The aggregate is wrong half a time on item 1 (the model repeats it) and on item 2 (the model is right).
+    # On items 1 and 2 the aggregate is half wrong; the model repeats it on item 1 and is right on item 2.
     assert found.wrong_items == 1.5
     assert found.model_right == pytest.approx(1 / 1.5)
     assert found.model_repeats == pytest.approx(0.5 / 1.5)
@@ -135,12 +135,12 @@ def test_assumptions_that_fail_on_the_oracle_take_the_certificate_away() -> None
     truth, grid = two_class(rng, 2000, [0.8] * 5)
     copycat = (grid.sum(axis=1) >= 3).astype(np.int64)
     panel = make_panel_from_grid(grid, ["0", "1"])
-    # A model that repeats the aggregate agrees with it everywhere, and errs where it errs.
+    # A model that repeats the aggregate always agrees with it, and makes the same errors.
     blind, seen = assess_superhuman(panel, copycat), assess_superhuman(panel, copycat, oracle=truth)
     assert blind.certified == ("U_panel", "U_t")
     assert seen.certified == seen.valid == ()
     assert "L is no lower bound" in seen.verdict
-    # Items chosen for a split vote: who is right makes another right one less likely.
+    # On items with a split vote, one annotator being right makes another less likely to be right.
     split = np.flatnonzero((grid.sum(axis=1) == 2) | (grid.sum(axis=1) == 3))
     chosen = make_panel_from_grid(grid[split], ["0", "1"])
     found = assess_superhuman(chosen, truth[split], pool=True, oracle=truth[split])

@@ -34,7 +34,7 @@ def evidence(L: float, U: float, N: int, m: int, C: int) -> Evidence:
 
 
 def test_table_2_is_reproduced_from_the_empirical_bound() -> None:
-    # SST-5, SST-2, SNLI: printed .790, .960, .904; the last from a U(e) with more digits than .879.
+    # The paper prints .790, .960, .904 for SST-5, SST-2, SNLI; the last is from an unrounded U(e).
     for U_e, m, published in ((0.660, 3, 0.7898), (0.939, 3, 0.9598), (0.879, 5, 0.9045)):
         assert round(theoretical(U_e**2, m), 4) == published
 
@@ -93,16 +93,16 @@ def test_published_numbers_have_the_stated_confidence() -> None:
     assert round(found["radford"]["U_e"].confidence, 4) == 0.9994
     assert found["sem"]["U_e"].confidence > 0.999999
     assert round(found["struct"]["U_t"].confidence, 3) == 0.912
-    # Pairs of different annotators bound U(t) more sharply than all pairs do (there .992).
+    # Pairs of different annotators give a sharper bound of U(t) than all pairs (0.992).
     assert round(found["sem"]["U_t"].confidence, 3) == 0.996
     assert found["struct"]["U_e"].tails == ("exact binomial", "exact binomial")
     assert found["radford"]["U_e"].tails == ("exact binomial", "Chernoff-KL")
-    # The equal split is .816 against U*; .825 is the sum of both tails, optimised after the data.
+    # With equal errors for both tails, the score against U* is .816; the printed .825 is optimised.
     assert round(found["bert"]["U_star"].confidence, 3) == 0.816
 
 
 def test_hoeffding_equal_split_is_what_exact_tails_improve_on() -> None:
-    # With Hoeffding's inequality for both tails the same construction gives .594 and .923.
+    # With Hoeffding's inequality for both tails, the paper's construction gives .594 and .923.
     for (L, U, N, *_), published in ((STRUCT, 0.594), (RADFORD, 0.923)):
         u = np.linspace(U, L, 20001)
         p = np.maximum(np.exp(-2 * N * (L - u) ** 2), np.exp(-2 * N * (u * u - U * U) ** 2))
@@ -126,7 +126,7 @@ def test_appendix_b_is_reproduced_except_a_misprint() -> None:
     assert round(joint[1, 1] / b, 3) == 0.757
     assert round(joint[0, 0] / (1 - b), 3) == 0.462
     assert round(joint[1, 0] / (1 - b), 3) == 0.538
-    assert round(joint[0, 0] / 0.3, 2) == 0.40  # printed 0.30, against its own Table 4a
+    assert round(joint[0, 0] / 0.3, 2) == 0.40  # the paper prints 0.30, which contradicts its Table 4a
 
 
 def test_command_certifies_from_published_numbers_alone(oversight: Callable[..., Any]) -> None:

@@ -94,11 +94,12 @@ def test_later_draws_learn_from_answers_and_weigh_together(study: Path, oversigh
     assert len(both) == 70
     assert both.min() >= 1
     for each in (first, both):
-        assert each.sum() == pytest.approx(N, rel=0.4)  # on average they stand for the pool
+        # the weights of the drawn items add up to about the pool's size
+        assert each.sum() == pytest.approx(N, rel=0.4)
     assert oversight("estimate")["models"]["a"]["estimates"]["judged"]["low"] < 0.75
     oversight("label", "route", "--more", "500")
     answer(oversight)
-    # every item was drawn: all are equal again, for every verb
+    # Every item was drawn, so all items have equal weight again, for all commands.
     estimate = oversight("estimate")["models"]["a"]["estimates"]["routed"]
     assert (estimate["estimate"], estimate["interval"]) == (0.75, "blaker")
     oversight("gate", "--model", "a", "--at-least", "0.1")
@@ -125,7 +126,7 @@ def test_estimates_that_need_equal_items_are_refused(
     capsys.readouterr()
     assert main(["gate", "--model", "a", "--not-worse-than", "b", "--margin", "0.1"]) == 3
     assert "items were drawn with unequal probabilities" in " ".join(capsys.readouterr().out.split())
-    # the questions looked at both models
+    # the questions were drawn for both models
     assert main(["gate", "--model", "a", "--at-least", "0.1"]) == 3
     assert "several models' predictions" in " ".join(capsys.readouterr().out.split())
 
@@ -158,7 +159,7 @@ def test_every_protocol_of_accuracies_weighs(
     model = oversight("estimate", "--model", "a")["models"]["a"]
     assert model["estimates"][name]["low"] < 0.75 < model["estimates"][name]["high"]
     assert model["estimates"]["judged"]["low"] < 0.75 < model["estimates"]["judged"]["high"]
-    if protocol == "sequential":  # McNemar's test counts items as equal
+    if protocol == "sequential":  # McNemar's test gives all items the same weight
         assert main(["compare"]) != 0
         assert "items were drawn with unequal probabilities" in " ".join("".join(capsys.readouterr()).split())
         return

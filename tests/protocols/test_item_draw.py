@@ -87,7 +87,8 @@ def test_unreadable_predictions_take_no_questions_from_the_number_given(tmp_path
     import_predictions(study, str(tmp_path / "half.csv"), model="half")
     made = route_questions(study, questions=30)
     assert made.draws[0].items == 60
-    assert abs(made.new - 30) <= 1  # the draw is proportional, so half of the items are readable
+    # the draw is proportional, so half of the drawn items have a readable prediction
+    assert abs(made.new - 30) <= 1
 
 
 def questions(study: Study) -> list[Question]:

@@ -42,7 +42,7 @@ def test_exports_are_read(tmp_path: Path) -> None:
     asked = [question(j) for j in range(5)]
     replies = read_label_studio_export([export(tmp_path, rows)], asked, ITEMS, ROSTER)
     assert [(r.id, r.value) for r in replies] == [("q1", "yes"), ("q2", "no")]
-    # The same page of a panel offers the numbers of the options.
+    # A panel's page uses the numbers of the options as choices.
     given = [Assignment("q1", "i1", "ana", 0.5, "panel", 7)]
     path = export(tmp_path, [exported(1, "1", by=by)])
     assert [r.value for r in read_label_studio_export([path], given, ITEMS, ROSTER)] == ["b"]

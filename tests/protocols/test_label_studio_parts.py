@@ -209,7 +209,7 @@ def test_running_estimate_of_items_of_different_k_and_unreadable_ones() -> None:
     assert whole.low < estimate_anytime(good[:40], labels[:40]).value
     half = [*good[:40], *(Prediction(f"b{j}", None, PredictionStatus.UNREADABLE) for j in range(40))]
     assert estimate_anytime(half, labels, n_options=options).value == pytest.approx(0.5, abs=1e-6)
-    # Asked only about what it predicted, as the targeted protocol does: the others are wrong all the same.
+    # As in the targeted protocol, only predictions are asked about; unreadable ones still count as wrong.
     assert estimate_anytime(half, labels[:40], n_options=options).value == pytest.approx(0.5, abs=1e-6)
     with pytest.raises(EstimateError, match="labels must not be empty"):
         estimate_anytime(good, [], n_options=options)

@@ -22,7 +22,7 @@ def fill(path: Path, verdict: str) -> None:
 def test_a_round_trip_brings_every_answer_back(tmp_path: Path) -> None:
     paths = export_questions(QUESTIONS, BY_ID, (), tmp_path / "new")
     assert len(paths) == 3
-    assert read_answers(paths, QUESTIONS) == []  # nothing filled in yet
+    assert read_answers(paths, QUESTIONS) == []  # no answer was filled in yet
     for path, verdict in zip(paths, ("YES", " no ", "unsure"), strict=True):
         fill(path, verdict)
     answers = read_answers(paths, QUESTIONS)

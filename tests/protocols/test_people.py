@@ -72,10 +72,10 @@ def test_open_questions_move_and_the_design_stays(study: Callable[..., Any]) -> 
         assert labels.drawn is not None
         assert (
             after.drawn.experts == labels.drawn.experts
-        )  # the share of each queue is still that of its draw
+        )  # each queue counts for the expert for whom it was drawn
         assert Counter(a.expert for a in here.content.read_answers())["ana"] == 0
         assert {a.question.expert for a in here.content.read_answers()} == {"bea", "cem", "dua"}
-    assert study("label", "route")["new"] == 0  # and what was drawn is drawn again
+    assert study("label", "route")["new"] == 0  # repeating the draw adds no questions
 
 
 def test_answers_stay_and_files_follow(study: Callable[..., Any], tmp_path: Path) -> None:
@@ -88,7 +88,8 @@ def test_answers_stay_and_files_follow(study: Callable[..., Any], tmp_path: Path
     assert study("label", "reassign", "ana", "dua")["moved"] == len(rest)
     late = "".join(json.dumps({**row, "answer": "no"}) + "\n" for row in rest)
     Path("late.jsonl").write_text(late)
-    assert "dua" in study("label", "import", "late.jsonl", code=2)["error"]  # they are another's by now
+    # these questions belong to another expert now
+    assert "dua" in study("label", "import", "late.jsonl", code=2)["error"]
     Path("dua.jsonl").write_text(late.replace('"expert": "ana"', '"expert": "dua"'))
     assert study("label", "import", "dua.jsonl")["new"] == len(rest)
     people = study("label", "status")["experts"]
@@ -144,7 +145,7 @@ def test_a_replaced_expert_is_asked_no_more(study: Callable[..., Any]) -> None:
         assert here.people.read_absences()["dua"].is_for_good
         kinds = [e.kind for e in here.audit.read_records() if e.kind in ("handover", "absent")]
     assert Counter(kinds) == {"handover": before["dua"], "absent": 1}
-    # handed on once more: it is still known whom it was drawn for
+    # After a second reassignment, the expert for whom a question was drawn is still recorded.
     assert study("label", "reassign", "ana", "cem")["moved"] == now["ana"]
     with store() as here:
         givers = Counter(h.giver for h in here.people.read_handovers().values())

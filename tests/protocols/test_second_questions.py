@@ -189,7 +189,7 @@ def test_second_questions_need_all_first_answers_and_end_the_first_draw(tmp_path
     answer(study, truth)
     with pytest.raises(BadInput, match="add --second"):
         route_questions(study, more=5)
-    drawn = route_questions(study, more=500, second=True)  # every item that is left
+    drawn = route_questions(study, more=500, second=True)  # all remaining items
     assert drawn.second is not None
     assert len(drawn.second.questions) == drawn.second.left < 30
     with (tmp_path / "items.csv").open("a") as stream:
@@ -204,7 +204,7 @@ def test_second_rates_sum_to_the_number_and_prefer_items_with_disagreement() -> 
         [[0.7, 0.1, 0.1, 0.1], [0.4, 0.4, 0.1, 0.1], [0.1, 0.1, 0.7, 0.1], [0.1, 0.1, 0.1, 0.7]]
     )
     left = np.ones((4, 4), np.bool_)
-    left[3, 3] = False  # both models are refuted: nothing is left to learn of them
+    left[3, 3] = False  # both models are refuted, so a second question has no use
     rates = second_rates(predicted, posterior, left, 2, first=(np.ones(2), np.full(2, 0.5)))
     assert rates.chance.sum() == pytest.approx(2)
     assert np.allclose(rates.shares.sum(axis=1), 1)
@@ -268,7 +268,7 @@ def test_results_by_class_use_first_answers_and_say_so(tmp_path: Path) -> None:
     route_questions(study, more=30, second=True)
     answer(study, truth)
     after = results()
-    # fewer than half of the items with a no were asked about again
+    # fewer than half of the items with a no got a second question, so results stay the same
     assert [model.classes for model in after[0].models] == [model.classes for model in before[0].models]
     assert after[1].results == before[1].results
     for found in after:

@@ -150,7 +150,7 @@ def test_all_bad_rows_are_reported_together_or_left_out(tmp_path: Path) -> None:
         told = json.loads(out)
         assert (code, told["answers"], told["new"], told["skipped"]) == (0, 23, 23, 37), err
         assert len(told["wrong"]) == 20
-        assert stored(study) == 23  # neither of two answers to one question
+        assert stored(study) == 23  # of two answers to one question, neither is stored
         code, out, err = call(
             ["label", "import", "out/questions-ana.csv", "--skip-bad", "--word", "Perhaps=unsure"]
         )

@@ -124,7 +124,8 @@ def test_cells_that_hold_no_value_are_refused(tmp_path: Path) -> None:
 def test_workbooks_from_hospitals_are_read(tmp_path: Path) -> None:
     questions, items = ask(["für Ärzte", "b", "c"])
     path = export_questions(questions, items, (), tmp_path)[0]
-    assert path.read_bytes().startswith(b"\xef\xbb\xbf")  # by which Excel knows UTF-8
+    # the byte order mark by which Excel recognises UTF-8
+    assert path.read_bytes().startswith(b"\xef\xbb\xbf")
     rows = fill(path, "nein", "schön")
     save(path, rows, "cp1252", ";")
     path.write_bytes(

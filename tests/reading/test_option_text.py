@@ -35,5 +35,5 @@ def test_options_of_mmlu_pro_are_hardly_ever_misread(form: str, datasets: Path) 
     items, _ = read_preset("mmlu-pro", datasets / "mmlu_pro_questions.parquet")
     n, wrong, unreadable = misread(items[::4], form)
     assert n > 20_000
-    assert wrong / n < 1e-4  # formulas that are broken over lines
-    assert unreadable / n < 1e-3  # such as options that are another option's letter
+    assert wrong / n < 1e-4  # formulas with line breaks
+    assert unreadable / n < 1e-3  # for example texts of options that are another option's letter

@@ -80,7 +80,8 @@ def test_reads_the_option_that_is_named(text: str, position: int) -> None:
         ("A, C", "several"),
         ("The answer is A and B.", "several"),
         ("### A or B", "several"),
-        ("Ответ: В", "none"),  # third in its alphabet, yet it looks like the second
+        # the third letter of its alphabet looks like the second letter of the Latin one
+        ("Ответ: В", "none"),
         ('{"answer": "D"}', "none"),
         ('{"answer": ', "malformed"),
         ('{"note": "not seen"}', "malformed"),
@@ -117,7 +118,7 @@ def test_says_why_it_cannot_read(text: str, reason: str) -> None:
         ("2", ("3", "1", "2"), 2),
         ("kW", ("KW", "kW"), 1),
         ("!!!", ("yes", "?"), None),
-        ("B", ("x", "A", "B"), None),  # the second option, or the text of the third
+        ("B", ("x", "A", "B"), None),  # the letter of the second option, or the text of the third
         ("The answer is B", ("x", "A", "B"), None),
         ("B", ("x", "B", "A"), 1),
     ],

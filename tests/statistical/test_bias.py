@@ -40,7 +40,7 @@ def mean_of(estimator: str, K: int, n_o: int, n_c: int, A: float) -> float:
         if estimator == "ml":
             value = closed_form(K, S_o, n_o, S_c, n_c)
         elif S_o in (0, n_o) and S_c in (0, n_c):
-            value = S_o / n_o  # both without variation: the weight is 0/0, the estimates agree at 1
+            value = S_o / n_o  # neither varies: the weight would be 0/0, but both estimates are 1
         else:
             w = plugin_weight(K, S_o, n_o, S_c, n_c)
             value = w * S_o / n_o + (1 - w) * ((K - 1) * S_c / n_c - (K - 2))

@@ -208,7 +208,7 @@ def test_second_questions_narrow_results_by_class(share: float) -> None:
             classification_report(predictions, labels, CLASSES, metrics=METRICS, second=told)
             for told in (second, None)
         )
-        # the 600 items are a sample of many: the expected results are those of a large pool
+        # The 600 items are a sample; the expected results are those of a large pool.
         for name, estimate in found.items():
             hit = estimate.low <= EXPECTED[name] <= estimate.high
             covered.setdefault(name, []).append(hit)

@@ -29,5 +29,5 @@ def test_a_good_confidence_shortens_the_interval_and_none_biases_it() -> None:
                 shorter += estimate.high - estimate.low < plain.high - plain.low
     for found in errors.values():
         assert abs(np.mean(found)) <= 3.5 * np.std(found) / np.sqrt(runs)
-    assert covered >= 0.91 * runs  # 0.95 less 2 binomial standard errors
+    assert covered >= 0.91 * runs  # 0.95 minus 2 binomial standard errors
     assert shorter >= 0.9 * runs

@@ -128,7 +128,7 @@ def test_approximate_methods_miss_near_the_edge(method: str, least: float, mean:
         ("wilson", 0.84, (0.94, 0.96)),
         ("jeffreys", 0.85, (0.945, 0.975)),
         ("clopper_pearson", 0.95, (0.955, 0.99)),
-        ("wald", 0.75, (0.92, 0.955)),  # with an error that never is zero
+        ("wald", 0.75, (0.92, 0.955)),  # with an error that is never zero
     ],
 )
 def test_intervals_from_refusals_alone_have_the_stated_coverage(

@@ -79,7 +79,7 @@ def test_corrected_intervals_hold(
         values.append(e.value)
     assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 100)
     assert np.mean(values) == pytest.approx(A * (1 - silent), abs=0.005 + 4 * np.std(values) / np.sqrt(150))
-    assert voided <= 5  # by checks, which fail in few sound studies
+    assert voided <= 5  # checks fail in few valid studies
 
 
 def test_several_questions_an_item_have_a_normal_interval_that_says_so() -> None:
@@ -106,7 +106,7 @@ def two_models(
     models = {}
     for name, rate in zip("ab", rates, strict=True):
         right = rng.random(n) < rate
-        if cluster:  # a third of the clusters is right or wrong as a whole
+        if cluster:  # all answers of a third of the clusters are equal
             first = np.arange(n) // cluster * cluster
             right = np.where((rng.random(n) < 1 / 3)[first], right[first], right)
         wrong = np.where(rng.random(n) < 0.5, alike, rng.integers(1, K, size=n))
@@ -175,7 +175,8 @@ def test_gates_that_allow_for_errors_are_rarely_wrong_at_the_bar(protocol: str) 
         uncorrected += gate_accuracy(models["a"], labels, 0.8).decided
         passed += gate_accuracy(models["a"], labels, 0.3, errors=errors).verdict == "pass"
         passed += gate_difference(models["a"], models["b"], labels, -0.2, errors=errors).verdict == "pass"
-    assert decided <= 4  # of 80 at 5 % each: 4 is their mean were they exact; bounds are not
+    # with exact tests, 4 of 80 decisions at 5 % each are expected; bounds decide less often
+    assert decided <= 4
     assert uncorrected > 8
     assert passed > 50
 

@@ -51,7 +51,7 @@ def test_experts_of_other_speed_do_not_bend_an_estimate(protocol: str) -> None:
         covered.append(found.low <= 0.7875 <= found.high)
     assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 150)
     assert np.mean(values) == pytest.approx(0.7875, abs=4 * np.std(values) / np.sqrt(150))
-    if protocol == "partitioned":  # who is slow says yes where the model is wrong
+    if protocol == "partitioned":  # slow experts say yes if the model is wrong
         assert float(np.mean(naive)) > 0.7875 + 0.01
 
 

@@ -97,5 +97,5 @@ def test_known_accuracy_is_covered(source: Any, routing: str, datasets: Path) ->
     rate = float(np.mean(inside))
     name = source.__name__
     sys.stdout.write(f"{name}, {routing}: {rate:.3f} of {SEEDS} label draws x {len(known)} models\n")
-    assert rate >= 0.92  # models share items: the rate of 40 draws has a standard error of 2 to 3 points
+    assert rate >= 0.92  # Models share items, so the rate of 40 draws has a standard error of 2 to 3 points.
     assert np.mean(inside, axis=0).min() >= 0.8

@@ -41,7 +41,7 @@ def test_shared_routing_covers_with_a_misspecified_posterior(K: int, n: int) -> 
     rng = np.random.default_rng([K, n])
     studies, accuracy = 1200, [0.6, 0.7, 0.75]
     truth, predicted = synthesise_population(studies * n, K, accuracy, rng)
-    # The working posterior rests on wrong accuracies and on independence that does not hold.
+    # The working posterior uses wrong accuracies and a wrong assumption of independence.
     votes = vote_posterior(predicted, K, K, accuracy=[0.9, 0.4, 0.5])
     data = asked_data(truth, shared_propensities(predicted, K, K, posterior=votes), votes, rng)
     for model, A in enumerate(accuracy):
@@ -62,7 +62,7 @@ def test_uniform_routing_equals_the_likelihood(K: int, A: float) -> None:
         data = RoutedSample(np.arange(n), k, yes.astype(float), np.full((n, K), 1 / K))
         counts = (int((yes & hit).sum()), int(yes.sum()), int((~yes & ~hit).sum()), int((~yes).sum()))
         estimates[study] = routed_accuracy(predicted[:, 0], data).value, closed_form(K, *counts)
-    # Same information: the two differ by far less than either varies.
+    # Both use the same information, so they differ by far less than either one varies.
     assert (estimates[:, 0] - estimates[:, 1]).std() < 0.35 * estimates[:, 1].std()
     assert estimates.std(axis=0) == pytest.approx(np.sqrt(uniform_design_variance(K, A) / n), rel=0.2)
     assert estimates.mean(axis=0) == pytest.approx(
@@ -107,5 +107,5 @@ def test_sequential_gives_the_binomial_coverage_of_full_labels() -> None:
     truth, predicted = synthesise_population(studies * n, 4, [A, 0.7], rng)
     right = (predicted[:, 0] == truth).reshape(studies, n).astype(int)
     covered = [e.low <= A <= e.high for e in (resolved_accuracy(row) for row in right)]
-    # exact intervals, 1,500 studies: .95 less 2.6 standard errors
+    # exact intervals, 1,500 studies: .95 minus 2.6 standard errors
     assert 0.935 <= float(np.mean(covered)) <= 0.98

@@ -50,7 +50,7 @@ def test_size_is_at_most_nominal_when_there_is_no_difference(method: str) -> Non
     [("sign", 0.12, 0.42), ("paired", 0.5, 0.85), ("targeted", 0.97, 1), ("mcnemar", 0.97, 1)],
 )
 def test_power_for_ten_points_grows_with_the_protocol(method: str, least: float, most: float) -> None:
-    # .85 against .75 with 300 questions: .26 (sign test), .69 (paired), 1.00 (disagreements only).
+    # Power for .85 against .75 with 300 questions: .26 (sign test), .69 (paired), 1.00 (disagreements only).
     rng = np.random.default_rng(2)
     studies = 250
     found = [one_study(method, [0.85, 0.75], rng) for _ in range(studies)]

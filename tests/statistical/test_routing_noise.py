@@ -52,7 +52,7 @@ def test_two_experts_per_question_cover_without_gold() -> None:
         data = RoutedSample(np.arange(n), k, first, np.full((n, K), 1 / K), error_free=False)
         try:
             estimate = bounded_accuracy(predicted[:, 0], data, second, ErrorRanges())
-        except NotIdentified:  # a check of the experts fails by chance
+        except NotIdentified:  # a check of the experts can fail by chance
             continue
         covered.append(estimate.low <= A <= estimate.high)
     assert len(covered) > 0.9 * studies

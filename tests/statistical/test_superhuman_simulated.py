@@ -134,7 +134,7 @@ def test_certifying_by_any_ceiling_keeps_the_level(test: str) -> None:
     rng = np.random.default_rng(23)
     runs, N, alarms = 250, 300, 0
     for _ in range(runs):
-        skill = np.where(rng.random(N) < 0.9, 1.0, 0.7)  # of whoever is drawn, on this item
+        skill = np.where(rng.random(N) < 0.9, 1.0, 0.7)  # the accuracy of any annotator on this item
         grid = np.where(rng.random((N, 15)) < skill[:, None], 0, 1)
         model = np.where(rng.random(N) < 0.97, 0, 1)
         alarms += bool(

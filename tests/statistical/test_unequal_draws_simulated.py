@@ -124,9 +124,9 @@ def test_draw_by_any_judge_leaves_estimates_unbiased(
     for column in range(2):
         assert np.mean(held, axis=0)[column] >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / DRAWS)
     bias, spread = np.mean(errors, axis=0), np.std(errors, axis=0) / np.sqrt(DRAWS)
-    # what hardly errs is bent by less than the root of a score is exact
+    # If errors hardly vary, allow a bias that is small compared with the width.
     assert (np.abs(bias) < 3.5 * spread + 0.1 * np.mean(widths, axis=0)).all()
-    if voice is know and sum(batches) >= 45:  # fewer answers hardly teach what it is worth
+    if voice is know and sum(batches) >= 45:  # with fewer answers, little is known about the value of votes
         assert np.mean(widths, axis=0)[1] < np.mean(widths, axis=0)[0]
 
 
@@ -143,7 +143,7 @@ def test_probabilities_are_as_recorded_and_joint_weights_represent_the_pool() ->
         assert len(set(drawn.tolist())) == 12
         times[drawn] += 1
         rest = np.setdiff1d(np.arange(100), drawn)
-        # the second draw goes by what the first found
+        # the second draw depends on the first one's results
         again = np.abs(truth[rest] - truth[drawn].mean()) + 0.01
         second = chances_by_deviation(again, 20, most=share_of_draw(20, 12, 88, 100))
         places = draw_with_chances(second, again, draws)

@@ -24,7 +24,7 @@ def look_on(labels: Labels, model: list[Any], bar: float, looks: int) -> set[str
     found = set()
     for look in range(1, looks + 1):
         end = len(said) * look // looks
-        if said.statement.asks_on:  # answers come in by waves
+        if said.statement.asks_on:  # answers arrive in waves
             part = said.take(np.arange(end))
         else:
             order = np.random.default_rng(1).permutation(len(said))

@@ -157,7 +157,7 @@ def look(K: int, accuracy: float, size: int, batches: tuple[int, ...], seed: int
             )
             found = draw_betting_sequence([*past, now])
             held &= found.low - 1e-9 <= truth.mean() <= found.high + 1e-9
-            # what bets against the truth win, each at half of the error
+            # Each of the two bets may use half of the error, so its wealth must stay below 40.
             held &= max(draw_wealth([*past, now], float(truth.mean()))) < 40
         past.append(now)
         right, wrong = right + int((own & yes).sum()), wrong + int((own != yes).sum())

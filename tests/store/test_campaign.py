@@ -57,7 +57,7 @@ def test_campaign_is_read_back_and_repeated_writes_change_nothing(url: str, item
         campaign.apply_look(
             later, replace(changed, replies=changed.replies[:1], quarantine=()), store.content.replies
         )
-        # The first changed, the second was taken back, the third was not looked at.
+        # The first answer was changed, the second withdrawn, and the third not yet seen.
         assert [(a.question.id, a.verdict) for a in store.content.read_answers()] == [
             (tasks[0].question_id, Verdict.NO),
             (tasks[2].question_id, Verdict.SKIP),
@@ -77,4 +77,4 @@ def test_an_answer_from_elsewhere_is_never_written_over(url: str, items: list[It
         campaign.save_queue(QUEUE)
         campaign.apply_look(replace(QUEUE, cursor="later"), look(items, Verdict.YES), store.content.replies)
         assert [(a.verdict, a.source) for a in store.content.read_answers()] == [(Verdict.NO, "offline")]
-        assert campaign.read_queues() == {"ana": replace(QUEUE, cursor="")}  # all is looked at once more
+        assert campaign.read_queues() == {"ana": replace(QUEUE, cursor="")}  # all answers will be read again

@@ -65,7 +65,7 @@ def test_copy_is_read_only_until_it_is_adopted(
     for words in READS:
         oversight(*words)
     with serve_view(Path.cwd()) as view:
-        assert view.read("frame")["read_only"] is False  # an adopted copy changes
+        assert view.read("frame")["read_only"] is False  # an adopted copy is writable
         assert view.read("overview")["questions"] == before[0]["questions"]
     read = [oversight("estimate"), oversight("store", "verify")]
     marks = [read[1].pop("mark"), oversight("label", "status")["mark"]]
@@ -197,7 +197,7 @@ def test_moved_study_collects_only_in_the_new_database(
     assert "was moved to" in told
     assert "sub.db" in told
     assert "was moved to" in oversight("store", "move", "other.db", code=2)["error"]
-    oversight("store", "move", "sub.db")  # as after a move that was killed before it wrote study.toml
+    oversight("store", "move", "sub.db")  # simulates a move that was killed before it wrote study.toml
     assert Path("study.toml").read_text() == moved
     assert oversight("label", "route")["new"] == 0
 

@@ -26,7 +26,7 @@ def read_all(store: Store) -> dict[str, list[str]]:
         return {
             table.name: sorted(repr(tuple(row)) for row in connection.execute(sa.select(table)))
             for table in SQLModel.metadata.sorted_tables
-            if table.name != "database_mark"  # each database has its own
+            if table.name != "database_mark"  # each database has its own mark
         }
 
 

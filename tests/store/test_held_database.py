@@ -71,7 +71,7 @@ def test_wait_for_a_locked_database_names_the_holder_and_ends(
     if sys.platform == "linux":
         assert "process " in told[0]
         assert Path(sys.executable).name in told[0]
-    assert main(["predictions", "export", "out.csv"]) == 2  # as no model was imported
+    assert main(["predictions", "export", "out.csv"]) == 2  # fails only because no model was imported
     assert "another program" not in capsys.readouterr().err
 
 
@@ -129,7 +129,7 @@ def test_server_names_the_holder_of_a_lock(
     postgresql: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("OVERSIGHT_LOCK_WAIT", "1.5")
-    empty_server(postgresql)  # whatever ran before on it
+    empty_server(postgresql)  # remove the tables of earlier tests
     lock = 0x6F76657273
     with Store(postgresql) as store, connect_to_server(postgresql) as other:
         other.execute(sa.text("SET application_name = 'long import'"))

@@ -79,7 +79,7 @@ def put_empty(file: Path) -> None:
     ],
 )
 def test_rows_are_saved_beside_a_lost_file(lose: Callable[[Path], object], file: Path) -> None:
-    (file.with_name("study-rescued.db")).touch()  # taken; another name is chosen
+    (file.with_name("study-rescued.db")).touch()  # this name is taken, so another one is chosen
     with pytest.raises(LostDatabase) as told, Store(f"sqlite:///{file}") as store:
         store.content.add_items(make_items("one"))
         file.with_name("study-rescued.db").touch()
@@ -149,7 +149,7 @@ def test_idle_file_without_its_log_has_all_rows(file: Path, monkeypatch: pytest.
         for number in itertools.count():
             copy = file.with_name(f"copy-{number}.db")
             shutil.copyfile(file, copy)
-            with suppress(StoreError):  # if SQLite wrote the log into the file during the copy
+            with suppress(StoreError):  # fails if SQLite wrote the log into the file during the copy
                 found = count_items(copy)
             if found == len(make_items("one")) or time.monotonic() > end:
                 break

@@ -128,7 +128,7 @@ def test_reading_continues_after_a_lost_connection(server: str) -> None:
     with Store(server) as store:
         store.content.add_items(ITEMS)
         lose_connections(server)
-        assert len(store.content.read_items()) == len(ITEMS)  # one that lay idle
+        assert len(store.content.read_items()) == len(ITEMS)  # this connection was idle
         with lost_once(server, "before_cursor_execute", "FROM item"):
             assert len(store.content.read_items()) == len(ITEMS)
 
@@ -151,7 +151,7 @@ def test_usage_is_added_once_over_a_lost_connection(server: str) -> None:
         with lost_once(server, "before_cursor_execute", "INSERT INTO ledger"):
             store.calls.spend(SPEC.id, [used])
         assert store.calls.read_spent(SPEC.id) == used.paid
-        # a commit without a reply may have taken place, so the amounts are not added again
+        # A commit without a reply may have succeeded, so the amounts are not added again.
         with lost_once(server, "commit"), pytest.raises(LostConnection) as lost:
             store.calls.spend(SPEC.id, [used])
         assert lost.value.may_be_done

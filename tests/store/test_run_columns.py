@@ -86,7 +86,7 @@ def test_a_row_that_somebody_changed_is_seen(change: str, url: str) -> None:
     with Store(url) as store:
         fill(store)
         before = read(store).predictions.option.tolist()
-        engine = sa.create_engine(url)  # another program, which does not update the columns
+        engine = sa.create_engine(url)  # simulates another program, which does not update the columns
         with engine.begin() as connection:
             CHANGES[change](connection)
         engine.dispose()
@@ -154,5 +154,5 @@ def test_estimate_does_not_wait_for_writers(tmp_path: Path) -> None:
             assert count_kept(store) == 0
         read(store)
         assert count_kept(store) == 1
-        with store.transaction() as connection:  # which is patient again
+        with store.transaction() as connection:
             assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == 1_000

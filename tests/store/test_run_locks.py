@@ -39,7 +39,7 @@ def test_a_run_has_one_holder_whom_the_refusal_names(url: str) -> None:
                 pass
             with pytest.raises(RunHeld), other.locks.hold(N | M):
                 pass
-            with other.locks.hold(N):  # nothing was kept of the refused pair
+            with other.locks.hold(N):  # no lock of the refused pair is kept
                 assert count(store) == 2
         assert count(store) == 0
         with other.locks.hold(M):

@@ -168,7 +168,7 @@ def test_other_databases_are_refused(tmp_path: Path) -> None:
 def test_a_conflict_while_a_database_is_opened_names_the_database(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     with sqlite3.connect(path) as connection:
-        # Its table of versions refuses any, so that making the tables fails.
+        # This table of versions refuses every row, so that creating the tables fails.
         connection.execute("CREATE TABLE alembic_version (version_num TEXT CHECK (version_num = ''))")
     connection.close()
     with pytest.raises(

@@ -102,7 +102,7 @@ def test_columns_and_tables_that_this_version_has_not_are_left_out(
     assert found == {n: len(rows) for n, rows in after.items() if rows and n not in caches}
     with pytest.raises(StoreError, match="already exists"):
         upgrade_database(url, to)
-    with pytest.raises(StoreError, match="oversight store upgrade"):  # the old one is still an older one
+    with pytest.raises(StoreError, match="oversight store upgrade"):  # the old database was not upgraded
         Store(url)
 
 

@@ -187,7 +187,8 @@ def test_an_older_study_is_indexed_at_the_first_search(url: str, monkeypatch: py
     monkeypatch.setattr("oversight.harness.store.full_text.full_text_index._PORTION", 100)
     make_old(url, 250)
     with Store(url) as store:
-        store.content.add_items([item("new", "text 250")])  # waits with all others
+        # the new item waits to be indexed, like all others
+        store.content.add_items([item("new", "text 250")])
         assert count_indexed(url) == 0
         assert (find(store, "text 250"), len(find(store, "text"))) == ([250], 251)
         assert count_indexed(url) == 251

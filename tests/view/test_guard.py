@@ -157,7 +157,8 @@ def test_malformed_requests_are_refused_without_terminal_output(folder: Path) ->
             with socket.create_connection(("127.0.0.1", served.port), timeout=30) as connection:
                 connection.sendall(line)
                 assert connection.recv(1000).startswith(b"HTTP/1.0 400 ")
-        assert served.ask("/api/changes", "HEAD")[0].status == 400  # it would never end
+        # a GET request of this address would never end
+        assert served.ask("/api/changes", "HEAD")[0].status == 400
     assert served.errors == [""]
 
 
@@ -183,7 +184,8 @@ def test_servers_that_start_at_once_keep_the_same_token(tmp_path: Path) -> None:
 
 
 def test_a_token_file_that_is_none_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path / "cache"))  # other tests make tokens meanwhile
+    # other tests create tokens at the same time
+    monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path / "cache"))
     url = f"sqlite:///{tmp_path}/odd.db"
     token = read_token(url)
     (path,) = (cache_dir() / "view").glob("*.token")

@@ -100,7 +100,7 @@ def test_a_restarted_server_goes_on_with_the_same_page(folder: Path) -> None:
         port, cookie, before = served.port, served.cookie, served.read("progress")["rows"]
     answer_elsewhere(folder)
     with serve(folder, port) as again:
-        assert again.cookie == cookie  # so that a page that is open need not ask for the token again
+        assert again.cookie == cookie  # an open page does not need the token again
         assert again.read("progress")["rows"]["answer"] == before["answer"] + 1  # type: ignore[index]
 
 
@@ -112,7 +112,7 @@ def test_items_arriving_are_found(folder: Path) -> None:
         assert served.read("items", words="zebra")["matches"] == 0
         with Store(lay_out_again(folder)) as store:
             store.content.add_items([Item("new", "a zebra", ("red", "green"), (0, 1))])
-        # what was laid out before may be told late
+        # Messages about the former database may arrive late.
         assert any(served.read("items", words="zebra")["matches"] == 1 for _ in told)
         assert served.read("items", column="level", stratum="easy")["matches"] == N // 2
 
@@ -152,7 +152,7 @@ def test_change_during_a_notification_is_sent_next() -> None:
         for _ in range(2):
             feed.count_change()
             found.append(await anext(told))
-            feed.count_change()  # while the last one is on its way
+            feed.count_change()  # counted while the previous message is being sent
             found.append(await asyncio.wait_for(anext(told), 5))
         feed.end()
         return [*found, *[version async for version in told]]
@@ -174,7 +174,7 @@ def test_a_file_that_is_taken_away_or_replaced_is_said_and_shown_again(tmp_path:
             response, body = served.ask(f"/api/{name}")
             assert response.status == 400
             assert b"file was removed" in body
-        assert not file.exists()  # none is made in its place, empty
+        assert not file.exists()  # no empty file was created in its place
         (tmp_path / "aside.db").rename(file)
         assert next(told)["trouble"] == ""
         assert served.read("progress")["rows"] == before

@@ -28,7 +28,7 @@ def declared(text: str) -> list[str]:
 def test_no_two_modules_declare_the_same_name() -> None:
     names = Counter(name for path in MODULES for name in declared(path.read_text()))
     assert [name for name, number in names.items() if number > 1] == []
-    assert len({path.stem for path in MODULES}) == len(MODULES)  # they are named by their files when joined
+    assert len({path.stem for path in MODULES}) == len(MODULES)  # joined modules are named after their files
 
 
 def test_every_module_is_in_the_script_and_nothing_that_joins_them() -> None:

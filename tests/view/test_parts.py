@@ -52,7 +52,8 @@ def test_strata_are_estimates_of_their_own_items(served: Served) -> None:
     whole: Any = served.read("overview")
     counted = next(m for m in whole["models"] if m["name"] == "good")["items"]
     assert sum(row["predicted"] for row in found["strata"]) == counted["predicted"]
-    for row in found["strata"]:  # where experts have come to different places, the common share counts
+    # if experts have progressed differently, only their common share of answers counts
+    for row in found["strata"]:
         used = row["estimate"]["n"]
         assert 0 < used["ordinary"] + used["complementary"] <= row["answered"]
     nothing: Any = served.read("strata", model="good", column="ward")

@@ -172,7 +172,7 @@ def filter_program() -> bytes:
         _step(_RETURN, _EPERM),
         _step(_RETURN, _ALLOW),
     ]
-    # With `no=2`, a call that is neither on the list nor about memory jumps to the refusal.
+    # `no=2` jumps to the refusal if a call is not on the list and does not concern memory.
     return b"".join(code)
 
 

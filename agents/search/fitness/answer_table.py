@@ -100,7 +100,7 @@ class AnswerTable:
         """Record when answers of a replicate failed; `times` maps item ids to times in ISO format."""
         self.failures.add_times(key, times)
         self._failed.add(key)
-        # Mark all rows with failures as changed: simultaneous failures of unrelated programs are excused.
+        # Mark all rows with failures as changed, because the new failures may excuse simultaneous older ones.
         self.changes.update(self._failed)
         self.version += 1
 

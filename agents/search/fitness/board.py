@@ -63,7 +63,7 @@ class ScoredRows:
         """Return the candidates' scores on the items in one replicate, shape (candidates, items)."""
         self.begin(items, labelled)
         voters = None
-        # Scores of routed items depend on the votes of all candidates that answered all of these items.
+        # Scores of routed items depend on the votes of the candidates that answered every routed item.
         if labelled.routed.any():
             voters = table.options(ids, items, replicate)
             votes = voters[(voters[:, labelled.routed] != FAILED).all(axis=1)].tobytes()
@@ -205,7 +205,7 @@ class Board:
         )
         n = max(1, int(self.counts.answers[j]))
         failed, bad = int(self.counts.failed[j]) / n, int(self.counts.no_option[j])
-        # Answers without an option are wrong, so no accuracy exceeds the share of the other answers.
+        # Answers without an option are wrong, so no accuracy exceeds the share of answers with an option.
         readable, most = (self._score(a) for a in (1 - bad / n, clopper_pearson(n - bad, n, 0.95)[1]))
         return Standing(
             n_items=int((~np.isnan(self.scores[j])).sum()),

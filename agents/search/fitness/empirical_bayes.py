@@ -196,7 +196,7 @@ def shrink_scores(
     cluster = (np.arange(scores.shape[1]) if cluster is None else cluster)[used]
     scores, scored = scores[:, used], scored[:, used]
     counts = scored.sum(axis=1)
-    # Candidates with only a few failed answers can be reference candidates.
+    # A reference candidate needs scores on at least 90 % of the items.
     complete = counts >= 0.9 * used.sum()
     if not complete.any():
         raise EstimateError("fitness: no candidate answered all items; there is nothing to compare with")

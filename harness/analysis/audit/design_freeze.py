@@ -44,7 +44,7 @@ class DesignFreeze:
     def __init__(self, study: Study, store: Store) -> None:
         self._study, self._store = study, store
         self._before = store.audit.find_last("design")
-        # rows frozen before must be unchanged; otherwise the next digest would hide their change
+        # Compare the frozen rows first, because the next digest would hide a change of them.
         self._altered = self._before is not None and bool(
             compare_parts(self._before.detail, store.design.measure())
         )

@@ -193,7 +193,7 @@ class TrailCheck:
             follows.append(record.link)
         elif record.link not in follows:
             self._findings.add(f"{name}: its link is wrong: it was altered")
-        # if only this link was altered, the next link still follows from the recomputed one
+        # If only this link was altered, the next link follows from the recomputed value of this link.
         ok = record.link in follows
         self._before = (record.link,) if ok else tuple({record.link, *filter(None, follows)})
         self.head, self._next = str(record.link), (place if isinstance(place, int) else self._next) + 1

@@ -174,7 +174,7 @@ def _move(args: argparse.Namespace, study: Study) -> None:
     to = args.to if "://" in args.to else str(Path(args.to).absolute())
     url = to if "://" in to else f"sqlite:///{to}"
     copied = dict[str, int]()
-    if study.store_url != url:  # if equal, an interrupted move has already changed study.toml
+    if study.store_url != url:  # if study.toml already contains `url`, an earlier move was interrupted
         try:
             text = change_setting(read_text(path), "study", "store", to)
         except BadInput as error:

@@ -260,7 +260,7 @@ def _fewest(payload: dict[str, Any]) -> str:
 
 def _named(protocol: str) -> str:
     """Return the name that study.toml uses for a protocol."""
-    # The first protocol draws options uniformly; the second draws those that models chose.
+    # The first protocol in `PROTOCOLS` draws uniform options; the second draws the options that models chose.
     uniform, chosen, *_ = PROTOCOLS
     protocol = protocol.replace("shared", chosen).replace("uniform", uniform)
     return protocol.replace("disagreements", "disagreement")

@@ -25,7 +25,7 @@ from oversight.harness.types import Item, Prediction, PredictionStatus, Source, 
 LONGEST_POLL = 60.0
 _TRIES = 5  # maximum number of attempts to submit or cancel a batch
 _LOOKS = 20  # consecutive failed polls after which this command gives up on a batch
-_LOOKS_FOR_FILES = 3  # polls after which a finished batch's files count as final, even if answers are missing
+_LOOKS_FOR_FILES = 3  # after this many polls, a finished batch's files are final, even if answers are missing
 
 
 class _Incomplete(TransientModelError):
@@ -281,7 +281,7 @@ class BatchRun:
     ) -> Iterator[Prediction]:
         """Yield a batch's predictions; with `all_rows`, a failed prediction for each missing answer."""
         spec, settings, guess = self.target.spec, self.target.settings, TokenGuess()
-        # The answers are paid for already, so a changed model name must not end the loop (hence patience=∞).
+        # Infinite patience, because these answers are paid for even if the endpoint's model name has changed.
         served = make_served(self.store, self.target, self.store.runs.note_served_as, patience=math.inf)
         known = 0
         for j, item, sample in self._load(batch):

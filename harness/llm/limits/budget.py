@@ -315,7 +315,7 @@ class Budget:
             self._expect(output_tokens)
         account.held.add(Usage(1, call.input_tokens, call.output_tokens, usd=call.usd), -1)
         if not account.calls:
-            account.held.usd = 0.0  # removes rounding errors: the sum of no reservations is zero
+            account.held.usd = 0.0  # nothing is reserved, so remove the rounding error of the sum
         account.changed.set()
         account.changed = asyncio.Event()
 

@@ -72,7 +72,7 @@ class CircuitBreaker:
     async def wait(self) -> None:
         """Wait until the outage is over, or until it is this call's turn to be the test call."""
         if self._answered is None:
-            self._answered = self._clock()  # the time without answers starts with the first call
+            self._answered = self._clock()  # before the first answer, an outage is timed from the first call
         while self.is_on:
             if self._looking:
                 await self._changed.wait()
@@ -129,11 +129,12 @@ _CLUSTER = 0.25  # above this share of refusals among recent calls, a rate limit
 _TOLERATED = 0.1  # above this share of refusals, the rate is measured again
 _RARE = 0.015  # the rate is raised if there are at most this many refusals per success
 _GREED = 1.03  # the used rate is the measured rate times this factor
-# growth of the rate per measurement, as a fraction of the rate: initial minimum, later maximum
+# fraction by which one measurement raises the rate: smallest value at the beginning, and largest value
 _GROWTH, _FASTEST = 0.1, 0.5
 # After this many refusals in a row and at least this many seconds without a success, the rate is not trusted.
 _IN_VAIN, _A_WHILE = 8, 0.1
-_FIRST, _LOOK, _LONGEST_LOOK = 0.25, 0.75, 10.0  # seconds of the first, usual and longest measurement
+# seconds that the first, a usual and the longest measurement take
+_FIRST, _LOOK, _LONGEST_LOOK = 0.25, 0.75, 10.0
 _FEW, _ENOUGH = 4, 8  # minimum successes in the first measurement; minimum calls in later ones
 _UNUSED = 4.0  # a limit above this multiple of the measured rate is dropped, because it has no effect
 
@@ -220,7 +221,7 @@ class AdaptiveRateLimit:
         if not self._good:
             self.rate = self.rate and max(1.0, self.rate / 2)
         elif self.rate is None or self._bad > _TOLERATED * (self._good + self._bad):
-            # After few successful calls, the estimated rate may be far too low, so it may grow faster.
+            # A rate estimated from few successful calls can be far too low, so let it grow faster.
             self._growth = max(_GROWTH, self._good**-0.5)
             # The rate is at most halved, because the machine may have been suspended during the measurement.
             self.rate = max(_GREED * taken, (self.rate or 0.0) / 2)
@@ -234,7 +235,7 @@ class AdaptiveRateLimit:
 LONGEST_PAUSE = 300.0
 """Maximum pause in seconds, even if the endpoint asks for a longer pause."""
 
-_BURST = 0.1  # seconds; after a pause, as many calls may start at once as the rate allows in 0.1 s
+_BURST = 0.1  # seconds: after a pause, as many calls may start at once as the rate allows in this time
 _CATCH_UP = 0.25  # value of _BURST if the rate was learned from refusals
 _WORTH_SAYING = 30.0  # a message is printed before a wait of more than this many seconds
 _SOON = 1e-4  # shorter waits, in seconds, are skipped

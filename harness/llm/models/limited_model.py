@@ -118,7 +118,7 @@ PATIENCE = 3
 MALFORMED_IN_A_ROW = 20
 """Number of unreadable replies in a row after which unreadable replies are not retried any more."""
 
-_LONGEST_UNDER_A_LIMIT = 1.0  # maximum seconds between retries while the limiter spaces out calls
+_LONGEST_UNDER_A_LIMIT = 1.0  # maximum seconds between retries while a rate limit also delays calls
 _LOGGER = logging.getLogger(__name__)
 _random = random.Random()  # noqa: S311  spreads retries over time
 
@@ -246,7 +246,7 @@ class LimitedModel:
     async def _send(self, request: Request, counts: Usage, held: Reservation | None) -> ModelReply:
         """Send a request and count its usage, whether it succeeds or fails."""
         counts.requests += 1
-        # None: tokens are estimated, because a call with an unknown outcome may be charged.
+        # None means that tokens are estimated, because a call with an unknown outcome may be charged.
         used: Sequence[int] | None = None if self.is_billed else (0, 0)
         is_guess = self.is_billed
         try:

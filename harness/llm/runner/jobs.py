@@ -119,7 +119,7 @@ class Job:
         except ModelError as error:
             reason = f"{error.fault}: {error}" if isinstance(error, TransientModelError) else str(error)
         except BudgetSpent:
-            if counts.requests:  # store the usage of the answer's earlier calls only
+            if counts.requests:  # store the usage of this answer's earlier calls; the last call was not sent
                 await self._note(item, sample, counts, 0, 0)
             raise
         except OversightError:

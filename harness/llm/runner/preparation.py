@@ -232,7 +232,7 @@ class _Looks:
             except RefusedRequest:
                 if known is None:
                     raise
-                return known  # the stored result still holds
+                return known  # the endpoint refused the new test, so the stored result is kept
             probes.add_probe(*key, offered=known, detail=detail)
             self.tested.add(key)
         return known

@@ -151,7 +151,7 @@ class _Course:
             self.error = error
             _LOGGER.info("%s: the model receives no more items: %s", self.job.spec.name, error)
             # If the budget is spent, wait for unfinished calls, because they are paid for.
-            # After errors of other kinds, wait only some seconds, because a broken endpoint may never answer.
+            # After any other error, wait at most `DRAIN` seconds, because a broken endpoint may never answer.
             self.end(math.inf if isinstance(error, BudgetSpent) else DRAIN)
 
 

@@ -223,7 +223,7 @@ def _unpack(row: sa.Row[Any], index: ItemIndex) -> RunColumns:
     if row.confidences:
         sure = np.full(index.size, np.nan)
         sure[: options.size] = np.frombuffer(row.confidences, _CONFIDENCE)
-    # Columns cached by older versions have neither places of items with fewer samples nor steps.
+    # Older versions cached neither the positions of items with fewer samples nor the steps.
     few = row.counts.get("fewer", ())
     fewer = mark(np.array(few, np.int64), index.size) if few else None
     return RunColumns(

@@ -178,7 +178,7 @@ class HeldFile:
                     kept = _make_free(self._target, "log")
                     shutil.copyfile(log, kept)
                     self._kept_log = f"; the log of the overwritten file is kept in {kept}"
-                os.truncate(log, 0)  # empty the log before removing it, because other programs may use it
+                os.truncate(log, 0)  # other programs may keep the removed log open, so empty it first
                 for ending in ("-wal", "-shm"):
                     os.unlink(self._target + ending)  # noqa: PTH108
         raise LostDatabase(

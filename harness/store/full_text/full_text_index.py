@@ -211,7 +211,7 @@ def _index(connection: sa.Connection, first: int, end: int) -> None:
         driver.create_function("split_item", 3, _split_item, deterministic=True)
         connection.execute(sa.text(_ADD_SQLITE), {"first": first, "end": end})
         return
-    # With a large pending list, inserting many words is faster.
+    # A larger pending list of the GIN index makes inserting many words faster.
     connection.exec_driver_sql("SET LOCAL gin_pending_list_limit = '64MB'")
     query = sa.select(_ITEM.position, _ITEM.id, _ITEM.text, sa.cast(_ITEM.options, sa.Text))
     for begin in range(first, end, _ROWS):

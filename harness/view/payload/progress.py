@@ -21,7 +21,7 @@ def read_frame(study: Study, store: Store) -> dict[str, Any]:
     models = list(dict.fromkeys(run["name"] for run in store.runs.read_runs()))
     panel, rows = study.experts.is_panel, count_shown(store)
     if study.is_open and (answers := store.open_answers.read_answers()):
-        # count only items with answers: the table `item` also has a row for each criterion and claim
+        # Count items by their answers, because the table `item` also has a row for each criterion and claim.
         rows["item"] = len({answer.item_id for answer in answers})
     searches, asked = store.searches.read_searches(), store.count_asked(panel=panel)
     has_options = not (panel or study.is_open)

@@ -58,7 +58,7 @@ class QuestionSheet:
             ``mark``: digest of all these fields except ``id``, 16 hexadecimal digits.
         """
         shown = self._show_question(held, item)
-        # Only what the person reads: a digest of the stored options could reveal their order in the source.
+        # Hash only what the person reads: a hash of the stored options could reveal their source order.
         return {"id": held.id, "mark": _digest(shown), **shown}
 
     def _show_question(self, held: HeldQuestion, item: Item) -> dict[str, Any]:

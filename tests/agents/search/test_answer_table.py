@@ -57,7 +57,7 @@ def test_failures_of_two_programs_within_a_minute_are_left_out(second: int, *, e
     assert table.options(["p"], ITEMS)[0, 4] == UNREADABLE
     before = table.changes["p", 0]
     table.add_failures(("q", 0), at(100 + second))
-    assert table.changes["p", 0] > before  # kept scores of p are out of date
+    assert table.changes["p", 0] > before  # so cached scores of p are outdated
     assert table.is_left_out(["p", "q"], ITEMS)[:, 4].tolist() == [excused, excused]
     assert (table.options(["p"], ITEMS)[0, 4] == FAILED) == excused
     assert [p.status for p in table.predictions("p", ITEMS[4:])] == [
@@ -83,7 +83,7 @@ def test_scores_that_were_kept_are_those_of_all_at_once(kind: Kind, estimator: s
     items, labels = world.state.items("select"), world.state.labels["select"]
     table = AnswerTable(item.id for item in items)
     ids = [program.id for program in world.library]
-    for j, program in enumerate(world.library):  # one more at a time, as slots do
+    for j, program in enumerate(world.library):  # add one program at a time, as the slots of a search do
         answers = world.task.answers(program)
         table.put_answers(
             program.id, 0, [Prediction(i.id, int(answers[int(i.id)])) for i in items[: 120 - 9 * (j % 3)]]

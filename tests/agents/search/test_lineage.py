@@ -125,7 +125,7 @@ def test_the_start_runs_again_beside_the_library() -> None:
 
     world.state = replace(world.state, evaluate=evaluate)
     started(world)
-    assert under_way[1] == len(world.library) + 1  # all of the library, and the start once more
+    assert under_way[1] == len(world.library) + 1  # all programs of the library, plus the start program
     assert (world.state.start, TWICE) in world.state.archive.table.rows
 
 

@@ -179,7 +179,7 @@ def test_cut_short_anywhere_a_conversation_is_taken_up_where_it_was(tmp_path: Pa
         archive = read_archive(tmp_path / name)
         ended.append((archive.events, list(archive.candidates.values())))
         asked.append(sorted(map(text_of, writer.asked)))
-    assert len(grown) > 4  # it was cut within conversations
+    assert len(grown) > 4  # the searches were cut within conversations
     assert asked[0] == asked[1]
     assert ended[0] == ended[1]
     assert "repaired" in str(ended[0])

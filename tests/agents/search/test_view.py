@@ -24,7 +24,7 @@ from oversight.harness.report import search_text
 from oversight.harness.store import Store
 from oversight.harness.types import Candidate, Program
 
-# One process makes the search of a thousand candidates.
+# Run these tests in one process, because building a search of 1,000 candidates is slow.
 pytestmark = [pytest.mark.xdist_group("thousand"), pytest.mark.slow]
 
 
@@ -47,7 +47,7 @@ def number_of(rows: list[dict[str, Any]], name: str) -> int:
 def test_a_thousand_candidates_are_read_at_once_and_stay_small(thousand: Study) -> None:
     started = time.process_time()
     found = read(thousand, read_searches)
-    assert time.process_time() - started < 10  # 1 s on a machine that does nothing else
+    assert time.process_time() - started < 10  # about 1 s on an idle machine
     assert len(found["search"]["rows"]) == 1000
     assert len(json.dumps(found)) < 700_000
     assert "async def forward" not in json.dumps(found)

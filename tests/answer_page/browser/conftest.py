@@ -33,7 +33,7 @@ def chromium() -> Browser:
     return _running[0][1]
 
 
-@pytest.hookimpl(tryfirst=True)  # before groups are read
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run all browser tests in one process if pytest uses several."""
     for item in items:
@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("browser"))
 
 
-@pytest.hookimpl(trylast=True)  # behind the fixtures of the last test
+@pytest.hookimpl(trylast=True)  # after the fixtures of the last test
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
     """End the browser behind the last test here: its event loop would keep others from theirs."""
     if nextitem is None or Path(__file__).parent not in nextitem.path.parents:
@@ -83,7 +83,7 @@ class Person:
         dialog.dismiss()
 
     def note(self, text: str) -> None:
-        # a page that is still open when its test has ended its server asks once more
+        # an open page sends a last request after the test has ended its server
         is_over = "ERR_CONNECTION_REFUSED" in text
         if not is_over and not (self.may_fail and "Failed to load resource" in text):
             self.trouble.append(text)

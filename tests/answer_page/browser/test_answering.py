@@ -60,7 +60,7 @@ def test_one_key_answers_and_goes_on_to_the_end(tmp_path: Path, people: People) 
         assert all(url.startswith((f"http://127.0.0.1:{desk.port}/", "data:")) for url in ana.asked)
         page.reload()
         expect(page.get_by_role("heading", level=1)).to_have_text("All 6 questions are answered")
-        with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:  # more of them appear by themselves
+        with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:  # new questions appear without a reload
             events = [e for e in store.audit.read_records() if e.kind == "answer"]
         assert all(e.seconds is not None and 0 <= e.seconds < 600 for e in events)
 
@@ -76,7 +76,7 @@ def test_on_a_phone_one_tap_answers(tmp_path: Path, people: People) -> None:
         assert [r.value for r in replies(tmp_path).values()] == ["yes", "no", "unsure", "skip"]
         assert page.evaluate("document.documentElement.scrollWidth") == 390
         for box in [button.bounding_box() for button in page.locator("#bar button").all()]:
-            assert box is not None  # in sight, and large enough for a thumb
+            assert box is not None  # visible, and large enough for a thumb
             assert box["height"] >= 44
             assert box["y"] + box["height"] <= 844
 
@@ -136,7 +136,7 @@ def test_long_instructions_open_at_their_beginning_on_a_small_phone(tmp_path: Pa
         heights = {
             button.evaluate("(b) => b.offsetHeight") for button in page.locator(".verdicts button").all()
         }
-        assert heights == {56}  # no word is broken
+        assert heights == {56}  # equal heights: no word is broken
         page.get_by_role("button", name="Unsure").tap()
         saved(page, 1)
 
@@ -171,7 +171,7 @@ def test_comments_are_kept_while_written_and_saved_with_the_answer(tmp_path: Pat
     with serve(tmp_path) as desk:
         page = people(1280).open(desk.url, desk.codes["ana"])
         press(page, "c")
-        page.keyboard.type("yes, no: unsure")  # letters of a text are no answers
+        page.keyboard.type("yes, no: unsure")  # letters typed into a text field are not answers
         page.reload()
         wait_ready(page)
         box = page.get_by_label("Comment", exact=True)

@@ -38,7 +38,7 @@ def test_answers_survive_a_lost_connection_and_arrive_once(tmp_path: Path, peopl
             unsent(page, number)
         expect(page.get_by_role("heading", level=1)).to_have_text("Waiting for the connection")
         assert done(page) == "3 of 6"
-        press(page, "z")  # what was not sent can be looked at, and changed
+        press(page, "z")  # an unsent answer can be viewed and changed
         reviewed(page, "Unsure")
         press(page, "y")
         unsent(page, 4)
@@ -122,7 +122,7 @@ def test_a_server_that_is_killed_and_started_again_gets_the_answers(tmp_path: Pa
             press(page, key)
             unsent(page, number)
         with serve(tmp_path, port=desk.port) as again:
-            assert again.codes == {}  # those that were handed out go on
+            assert again.codes == {}  # no new codes, because the old ones stay valid
             page.evaluate("dispatchEvent(new Event('online'))")
             saved(page, 3)
             assert [value for _, value in history(tmp_path)] == ["yes", "no", "unsure"]

@@ -64,7 +64,8 @@ def test_an_address_without_a_link_id_asks_who_is_there(tmp_path: Path, people: 
         page.goto("about:blank")
         page.goto(address)
         expect(page.get_by_role("heading", level=1)).to_have_text("Are you ana?")
-        page.evaluate("dispatchEvent(new Event('online'))")  # nothing of ana is shown before an answer
+        # ana's questions stay hidden until the user says who they are
+        page.evaluate("dispatchEvent(new Event('online'))")
         expect(page.get_by_role("heading", level=1)).to_have_text("Are you ana?")
         page.get_by_role("button", name="No").click()
         sign_in(page, desk.codes["bea"])

@@ -65,7 +65,7 @@ def test_time_runs_out_wherever_the_server_stops(parts: list[bytes], asking: Ask
 
 def test_time_runs_out_while_connecting(asking: Asking) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as silent:
-        url = f"https://127.0.0.1:{silent.getsockname()[1]}"  # it never answers the handshake
+        url = f"https://127.0.0.1:{silent.getsockname()[1]}"  # the server never answers the handshake
         with pytest.raises(TransientModelError, match=r"timeout after 1\.8 s"):
             asking(url, timeout=2.0)
 

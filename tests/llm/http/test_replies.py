@@ -126,7 +126,7 @@ def test_closed_connection_is_one_fault_and_not_repeated(data: list[bytes | None
     with raw_server(lambda _: data) as server, pytest.raises(TransientModelError) as raised:
         asking(f"http://127.0.0.1:{server.port}")
     assert (raised.value.fault, raised.value.sent) == (Fault.CONNECTION, True)
-    assert len(server.seen) == 1  # it may have been paid for, so the caller decides about another try
+    assert len(server.seen) == 1  # the call may have been charged, so only the caller may repeat it
 
 
 def test_ipv6_addresses_are_reached(asking: Asking) -> None:

@@ -98,7 +98,7 @@ def test_a_tunnel_hides_all_but_the_host(
 ) -> None:
     with forward_proxy(context_of(authority, "localhost") if scheme == "https" else None) as proxy:
         monkeypatch.setenv(variable, f"{scheme}://me:p%40ss@localhost:{proxy.port}")
-        found = asking(f"https://model.test:{server.port}/v1", twice)  # a name that only the proxy knows
+        found = asking(f"https://model.test:{server.port}/v1", twice)  # only the proxy can resolve this name
     assert found.body == b"over TLS"
     assert [r.line for r in proxy.seen] == [f"CONNECT model.test:{server.port} HTTP/1.1"]
     assert proxy.seen[0].headers["proxy-authorization"] == "Basic bWU6cEBzcw=="
@@ -122,7 +122,7 @@ def test_plain_requests_go_to_a_proxy_in_absolute_form(
     asking: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with raw_server(lambda _: [answer(b"plain")]) as server, forward_proxy() as proxy:
-        monkeypatch.setenv("http_proxy", f"me:secret@localhost:{proxy.port}")  # as many write it
+        monkeypatch.setenv("http_proxy", f"me:secret@localhost:{proxy.port}")  # many users omit the scheme
         url = f"http://model.test:{server.port}/v1"
         assert asking(url).body == b"plain"
         assert [r.line for r in proxy.seen] == [f"POST {url}/path HTTP/1.1"]

@@ -46,7 +46,7 @@ def chromium(chromium_path: str, drawn: Drawn) -> Browser:
     return _running[0][1]
 
 
-@pytest.hookimpl(tryfirst=True)  # before groups are read
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run all browser tests in one process if pytest uses several."""
     for item in items:
@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("browser"))
 
 
-@pytest.hookimpl(trylast=True)  # behind the fixtures of the last test
+@pytest.hookimpl(trylast=True)  # after the fixtures of the last test
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
     """End the browser behind the last test here: its event loop would keep others from theirs."""
     if nextitem is None or Path(__file__).parent not in nextitem.path.parents:

@@ -80,6 +80,6 @@ def export(folder: Path, study: Study | None = None) -> Path:
     study = study or read_study(folder / "study.toml")
     with Store(study.store_url) as store:
         report = None
-        with contextlib.suppress(OversightError):  # then the page says why there are no estimates
+        with contextlib.suppress(OversightError):  # if this fails, the page says why there are no estimates
             report = report_study(store, study)
         return write_page(study, store, report, folder / "report.html")

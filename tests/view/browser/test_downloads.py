@@ -57,7 +57,7 @@ def test_a_table_is_the_same_as_csv(page: Page, running: Served) -> None:
 
 def is_same(cell: str, text: str) -> bool:
     """Whether a cell holds what is shown; the file has all digits of a number."""
-    if cell == text or not cell or not text:  # a bar is shown beside its numbers
+    if cell == text or not cell or not text:  # an empty cell or text belongs to a bar beside its number
         return True
     try:
         number = float(cell)

@@ -77,7 +77,7 @@ def look_through(page: Page) -> None:
     items = [address("item", id=name_of(j)) for j in range(len(HOSTILE))]
     shown = walk(page, items)
     for j, link in enumerate(items):
-        assert shown[link].count(text_of(j)) >= 3  # name, text, strata, what models said
+        assert shown[link].count(text_of(j)) >= 3  # in the name, text, strata and replies
         assert (LONG in shown[link]) == (j == 5)
         for text in (*HOSTILE, *MODELS):
             assert text in shown[link]  # options and models
@@ -108,7 +108,7 @@ def test_hostile_search_words_are_plain_text(reader: Reader, hostile: Path) -> N
     for text in (HOSTILE[3], HOSTILE[4], "'; drop table item; --", '" OR "1"="1', "%%%", "\\"):
         page.locator("#filter-words").fill(text)
         page.get_by_role("button", name="search").click()
-        # written by the page that came of it, not by the one that was left
+        # wait for the value that the new page wrote
         expect(page.locator("#filter-words")).to_have_js_property("defaultValue", text.strip())
         expect(page.locator("#filter-words")).to_have_value(text.strip())
         expect(page.locator("#matches")).to_contain_text("of 72 items")

@@ -88,4 +88,4 @@ def test_exported_file_sends_no_requests(reader: Reader, drawn: Drawn) -> None:
         watched.open(address)
     assert watched.abroad == []
     assert [url for url in sent if not url.startswith("file:")] == []
-    assert len(watched.asked) == len(drawn.pages)  # the files themselves, and nothing beside them
+    assert len(watched.asked) == len(drawn.pages)  # only the files themselves were requested

@@ -65,7 +65,7 @@ def test_nothing_is_cut_on_any_screen_and_on_paper(
         page.locator("main:not([aria-busy]) > div").first.wait_for()
         found[width] = page.evaluate(OUTSIDE)
     assert found == {390: [], 768: [], 1280: [], 2560: []}
-    page.set_viewport_size({"width": 720, "height": 1000})  # a sheet of paper between its margins
+    page.set_viewport_size({"width": 720, "height": 1000})  # the width of a printed page without its margins
     page.emulate_media(media="print")
     assert page.evaluate(CUT) == []
     for hidden in ("nav", ".tools", ".filters"):

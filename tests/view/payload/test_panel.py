@@ -95,7 +95,7 @@ def test_numbers_are_those_of_the_commands(oversight: Callable[..., Any], *, clu
     ):
         printed = oversight(*words)
         del printed["svg"]
-        printed.pop("pairs", None)  # of annotators, for which the page has no room
+        printed.pop("pairs", None)  # the page does not show pairs of annotators
         assert found == printed
     assert [point["annotators"] for point in model["certificate"]["growth"]] == [1, 2, 3]
     assert len(model["parity"]["human_level"]["ranking"]) == 5

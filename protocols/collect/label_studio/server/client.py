@@ -17,7 +17,7 @@ Digest = Callable[[Mapping[str, object]], str]
 _CLOCK = "%Y-%m-%dT%H:%M:%S.%fZ"
 _SETTINGS = {
     # Allow many annotations, because another user's answer or lock would hide a task from its expert.
-    # Several annotations do no harm, because different answers to one question are not accepted.
+    # This is safe, because `pull` does not accept different answers to one question.
     "maximum_annotations": 100,
     "sampling": "Sequential sampling",
     "skip_queue": "IGNORE_SKIPPED",
