@@ -21,7 +21,7 @@ from oversight.harness.cli.panel_verbs.panel_arguments import (
     add_panel,
     cluster_lines,
     emit_panel,
-    panel_study,
+    read_panel,
 )
 from oversight.harness.panel import HumanLevel, Parity, Scores, Share, measure_parity
 from oversight.harness.plot import parity
@@ -55,8 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Compare and print, and write the picture."""
-    study = panel_study(args)
-    panel = study.read_panel()
+    study, panel = read_panel(args)
     predicted = study.read_model(panel, args.model)
     found = measure_parity(
         panel,
