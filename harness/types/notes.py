@@ -161,6 +161,11 @@ class NoteKind(Enum):
     FEW_CLUSTERS = (
         "fewer than 30 clusters of items: an accuracy of 80 % can be due to chance, so read the intervals"
     )
+    SINGLE_VOTE = (
+        "certainty cannot be measured from a single vote: {}",
+        "{single} of {of} choices are compared with only one other vote, so they are in no range of "
+        "certainty and not in the expected score",
+    )
     NO_INTERVAL = ("no interval: {}", "{why}")
     FEW_PEOPLE = ("number of people who rated: {}", "{people}; at least {fewest} are advised")
 
