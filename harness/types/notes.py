@@ -167,6 +167,11 @@ class NoteKind(Enum):
         "certainty and not in the expected score",
     )
     NO_INTERVAL = ("no interval: {}", "{why}")
+    DIFFERENT_ITEMS = (
+        "people rated different items, so the ranking compares scores on different items: {}",
+        "each rated {least} to {most} of {of} items; on a person's items, the model scores {low:.3f} to "
+        "{high:.3f}",
+    )
     FEW_PEOPLE = ("number of people who rated: {}", "{people}; at least {fewest} are advised")
 
     def __init__(self, sentence: str, remark: str = "", flag: str = "") -> None:
