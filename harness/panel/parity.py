@@ -563,11 +563,7 @@ def _bin(
         effective=effective,
         why=why,
     )
-    known = rows.select(~np.isnan(rows.p_d))
-    p_d = float(known.p_d.mean()) if known.p_d.size else None
-    at_least_80 = None
-    if p_d is not None and cluster is None:
-        at_least_80 = probability_at_least(p_d, len(np.unique(known.item)))
+    p_d, at_least_80 = _expect(rows)
 
     def share(right: FloatArray) -> Share:
         sums = np.bincount(unit, right).astype(np.float64)
@@ -592,7 +588,7 @@ def _bin(
         items=len(np.unique(rows.item)),
         judgements=len(unit),
         p_d=p_d,
-        at_least_80=at_least_80,
+        at_least_80=at_least_80 if cluster is None else None,
         human=share(human),
         model=share(model),
         delta=delta,
@@ -601,6 +597,15 @@ def _bin(
         notes=_note(rows, len(counts), clustered=cluster is not None),
         clusters=clusters,
     )
+
+
+def _expect(rows: Judgements) -> tuple[float | None, float | None]:
+    """Return mean certainty, and P(accuracy ≥ 80 %); None if no row has a certainty."""
+    known = rows.select(~np.isnan(rows.p_d))
+    if not known.p_d.size:
+        return None, None
+    p_d = float(known.p_d.mean())
+    return p_d, probability_at_least(p_d, len(np.unique(known.item)))
 
 
 def _note(rows: Judgements, units: int, *, clustered: bool) -> tuple[Note, ...]:
