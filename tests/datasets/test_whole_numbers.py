@@ -98,6 +98,25 @@ def test_imported_numbers_with_decimals_name_options(
     assert [row["option_text"] for row in rows] == [*map(str, ANA)]
 
 
+def test_imported_ratings_with_decimals_name_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Callable[..., dict[str, Any]]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("items.csv").write_text("id,text\n" + "".join(f"{name},text {name}\n" for name in ITEMS))
+    oversight("init", "--items", "items.csv", "--classes", "1,2,3")
+    text = Path("study.toml").read_text().replace('protocol = "partitioned"', 'protocol = "panel"')
+    Path("study.toml").write_text(text.replace("[experts]", "[experts]\nannotators_per_item = 2"))
+    Path("experts.toml").write_text(
+        "".join(f'[[expert]]\nname = "{name}"\nclasses = ["*"]\n' for name in ("ana", "bo"))
+    )
+    oversight("label", "route")
+    WIDE.to_csv("wide.csv", index=False)
+    oversight("label", "import", "wide.csv")
+    found = oversight("panel", "agree")
+    assert found["alpha"] == oversight("panel", "agree", "wide.csv")["alpha"]
+    assert found["ratings"] == 15
+
+
 def test_key_with_decimals_names_options(tmp_path: Path) -> None:
     items, key = tmp_path / "items.csv", tmp_path / "key.csv"
     items.write_text("id,text\na,first\nb,second\n")
