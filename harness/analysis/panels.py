@@ -150,16 +150,19 @@ class PanelStudy:
         DataError
             If the file is invalid; the message names file, line and field.
         BadInput
-            If the panel lacks an item of the file, and `partial` is False; the message names the item.
+            If the panel lacks all items of the file, or lacks an item and `partial` is False; the message
+            names the item.
         EstimateError
             If the file lacks an item of the panel, and `partial` is False; the message names the item.
         """
         found = read_choices(path, item=self.item, label=self.label, classes=panel.classes)
         rated = set(panel.items)
         left = [item for item in found if item not in rated]
+        rated_in = "the study" if self.ratings is None else name_source(self.ratings)
         if left and not partial:
-            rated_in = "the study" if self.ratings is None else name_source(self.ratings)
             raise BadInput(f"{name_source(path)}: the item {left[0]!r} has no rating in {rated_in}")
+        if left and len(left) == len(found):
+            raise BadInput(f"{name_source(path)}: none of its items has a rating in {rated_in}")
         if left:
             of = counted(len(found), "item")
             say(f"{name_source(path)}: {len(left)} of {of} left out, because nobody rated them")

@@ -24,7 +24,7 @@ from oversight.harness.datasets.rows import read_portions, read_rows
 from oversight.harness.errors import DataError, WrongType
 from oversight.harness.output import did_you_mean, shorten, unguard_cell
 from oversight.harness.seeding import derive_seeds
-from oversight.harness.types import OPEN_ANSWER, UNIT_PREFIX, Item
+from oversight.harness.types import OPEN_ANSWER, UNIT_PREFIX, Item, find_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +229,8 @@ def read_key(
             raise row.error(id_column, f"the id {item.id!r} occurs twice")
         if label not in item.options:
             label = unguard_cell(label)
+        if label not in item.options and (place := find_number(item.options, label)) is not None:
+            label = item.options[place]
         if label not in item.options:
             told = f"{label!r} is not one of the options of {item.id!r}{did_you_mean(label, item.options)}"
             raise row.error(label_column, told)

@@ -33,7 +33,9 @@ from oversight.harness.types import (
     Rating,
     SharedOptions,
     Verdict,
+    find_number,
     find_option,
+    trim_number,
 )
 from oversight.harness.types import Source as Origin
 
@@ -250,15 +252,17 @@ def read_ratings(
         `item` is named after an annotator and contains this annotator's labels. An empty label is a missing
         rating: it is left out, and a later row may contain the rating.
     classes
-        All classes. If given, any other label is an error.
+        All classes. If given, any other label is an error, except a number such as ``1.0`` for the class
+        ``1``. Without `classes`, ``1.0`` is read as ``1`` if all labels are whole numbers.
 
     Raises
     ------
     DataError
         If a column is missing, an item or annotator is empty, a label is not a class, an annotator rates an
         item twice, or there is no rating. For a table with one row per item: if a column does not look like
-        an annotator's ratings. Without `classes`: if a label can stand for a missing label, or two labels
-        differ only in case. The message names file, line and field.
+        an annotator's ratings. Without `classes`: if a label can stand for a missing label, two labels differ
+        only in case, or ``1`` and ``1.0`` occur among labels that are not whole numbers. The message names
+        file, line and field.
 
     Examples
     --------
@@ -273,18 +277,16 @@ def read_ratings(
         check_names("classes", classes)
     ratings: list[Rating] = []
     seen: dict[tuple[str, str], int] = {}
-    allowed = None if classes is None else set(classes)
+    allowed = None if classes is None else dict.fromkeys(classes)
     rows = read_rows(path)
     first_row = next(rows, None)
     is_wide = first_row is not None and _is_wide(first_row, item, annotator, label)
     rows = chain([] if first_row is None else [first_row], rows)
     for row in _split_rows(rows, item, annotator, label) if is_wide else rows:
-        said = _text(row, label, required=False)
+        said = _read_class(row, label, allowed)
         rating = Rating(_text(row, item), _text(row, annotator), said)
         if not said:
             continue
-        if allowed is not None and said not in allowed:
-            raise row.error(label, f"{said!r} is not a class; classes are {', '.join(classes or ())}")
         first = seen.setdefault((rating.item, rating.annotator), row.line)
         if first != row.line:
             raise row.error(
@@ -294,11 +296,47 @@ def read_ratings(
         ratings.append(rating)
     if not ratings:
         raise DataError("the source contains no rating", file=name_source(path))
+    if classes is None:
+        names = _name_numbers((rating.label for rating in ratings), name_source(path))
+        ratings = [Rating(r.item, r.annotator, names.get(r.label, r.label)) for r in ratings]
     if is_wide:
         _refuse_other_columns(ratings, name_source(path), are_known=classes is not None)
     if classes is None:
         _refuse_doubtful_labels(ratings, name_source(path))
     return ratings
+
+
+def _read_class(row: Row, column: str, classes: Mapping[str, Any] | None) -> str:
+    """Return the label in a column; empty if the cell is. `classes` are the known classes.
+
+    Raises DataError if no class equals the label or is the same whole number.
+    """
+    said = _text(row, column, required=False)
+    if not said or classes is None or said in classes:
+        return said
+    names = list(classes)
+    place = find_number(names, said)
+    if place is None:
+        raise row.error(column, f"{said!r} is not a class; classes are {', '.join(names)}")
+    return names[place]
+
+
+def _name_numbers(labels: Iterable[str], file: object) -> dict[str, str]:
+    """Return label → class for labels that are whole numbers: ``1.0`` and ``1`` are one class.
+
+    If other labels are no whole numbers, the result is empty. Raises DataError if two labels are then the
+    same number, because they may be different classes, such as versions.
+    """
+    found = {said: trim_number(said) for said in dict.fromkeys(labels)}
+    whole = {said: number for said, number in found.items() if number is not None}
+    if len(whole) == len(found):
+        return whole
+    first: dict[str, str] = {}
+    for said, number in whole.items():
+        if (other := first.setdefault(number, said)) != said:
+            told = f"the labels {other!r} and {said!r} are the same number: write them alike"
+            raise DataError(f"{told}, or name all labels (--classes)", file=file)
+    return {}
 
 
 def _refuse_doubtful_labels(ratings: Sequence[Rating], file: object) -> None:
@@ -374,6 +412,8 @@ def read_choices(
 ) -> dict[str, str | None]:
     """Read one label per item: a model's predictions or a reference. An empty label becomes None.
 
+    Numbers such as ``1.0`` are read as in `read_ratings`.
+
     Raises
     ------
     DataError
@@ -381,16 +421,17 @@ def read_choices(
     """
     found: dict[str, str | None] = {}
     lines: dict[str, int] = {}
-    allowed = None if classes is None else set(classes)
+    allowed = None if classes is None else dict.fromkeys(classes)
     for row in read_rows(path):
-        name, said = _text(row, item), _text(row, label, required=False)
+        name, said = _text(row, item), _read_class(row, label, allowed)
         if name in found:
             raise row.error(item, f"the item {name!r} occurs again; first in {row.name_line(lines[name])}")
-        if said and allowed is not None and said not in allowed:
-            raise row.error(label, f"{said!r} is not a class; classes are {', '.join(classes or ())}")
         found[name], lines[name] = said or None, row.line
     if not found:
         raise DataError("the source contains no label", file=name_source(path))
+    if classes is None:
+        names = _name_numbers(filter(None, found.values()), name_source(path))
+        found = {name: said and names.get(said, said) for name, said in found.items()}
     return found
 
 

@@ -3,7 +3,7 @@
 A rater is scored by the majority label, and items are put in bins by certainty. If the majority and the bins
 include the rater's own vote, the rater has an advantage over a model: at p_d → 1, every rater is right by
 construction. `leave_rater_out` removes the rater's vote from the majority and the certainty with which rater
-and model are scored.
+and model are scored. If only one vote is left, p_d would be 1 by construction, so it is not measured.
 
 Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500), section 2; the
 leave-one-out form is this project's.
@@ -85,7 +85,7 @@ class Judgements:
     item
         Position of the item.
     p_d
-        Certainty of the vote with which the row's choices are compared.
+        Certainty of the vote with which the row's choices are compared; nan if it is a single vote.
     reference
         Shape (rows, K): weight of every class. It is 1 for the winner of the vote, 1/t for each of t tied
         winners, and 0 for every other class.
@@ -151,7 +151,7 @@ def leave_rater_out(
     winners = plurality(by[kept])
     return Judgements(
         item=item[kept],
-        p_d=compute_certainty(by[kept]),
+        p_d=np.where(by[kept].sum(axis=1) > 1, compute_certainty(by[kept]), np.nan),
         reference=winners / winners.sum(axis=1, keepdims=True),
         human=label[kept],
         model=predicted[item[kept]],

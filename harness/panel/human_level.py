@@ -3,6 +3,9 @@
     HLPI  = median of the systems' agreement with the reference / median of the people's agreement with it
     HLPRI = (b + 1)/(w + 1)
 
+If people judged different items, the systems' median is that of their agreement on the items of each person,
+so that both medians are about the same items. With complete data, both definitions are equal.
+
 A system is significantly better than b people and significantly worse than w people; people without a
 significant difference count neither in b nor in w. The reference comes from experts who are not among the
 ranked people. People and systems are ranked by their agreement with the reference, and paired tests decide
@@ -152,9 +155,9 @@ class HumanLevelStanding:
     Attributes
     ----------
     score
-        The system's agreement with the reference.
+        The system's agreement with the reference, over all items.
     hlpi
-        The index HLPI, computed for this system alone; None if undefined.
+        The index HLPI, computed for this system alone on the items of each person; None if undefined.
     better_than, on_par, worse_than
         Numbers of people whom the system significantly exceeds, who do not differ significantly from it, and
         who significantly exceed it.
@@ -181,11 +184,13 @@ class HumanLevel(ResultWithNotes):
     Attributes
     ----------
     ranking
-        One tuple (name, "person" or "system", score) per person and system, best first.
+        One tuple (name, "person" or "system", score) per person and system, best first. Each score is over
+        all items that the person or system judged.
     standings
         Comparison of each system with the people.
     hlpi
-        Median score of the systems divided by the median score of the people; None if undefined.
+        Median score of the systems, each on the items of each person, divided by the median score of the
+        people; None if undefined.
     measure
         Name of the score.
     test, correction, significance
@@ -194,6 +199,9 @@ class HumanLevel(ResultWithNotes):
     alphas
         Category → Krippendorff's α among the people; None if all ratings are alike. For
         `human_level_choices`, the only key is ``"all"``. If α is below 0.8, the category is not well defined.
+    notes
+        ``NoteKind.FEW_PEOPLE`` below 5 people; ``NoteKind.DIFFERENT_ITEMS`` if people judged different items,
+        because the ranking then compares scores on different items.
 
     Examples
     --------
@@ -249,20 +257,21 @@ def rank(
             f"{len(systems)} systems"
         )
     scores = {n: float(np.nanmean(x)) for n, x in people.items()}
-    standings = []
+    standings, shared = list[HumanLevelStanding](), list[float]()
     for name, x in systems.items():
+        on_theirs = [float(np.nanmean(x[~np.isnan(y)])) for y in people.values()]
+        shared += on_theirs
         p = [test.p_value(x, y) for y in people.values()]
         p += [test.p_value(y, x) for y in people.values()]
         p = holm(p).tolist() if correction == "holm" else p
         ahead = dict(zip(people, p, strict=False))
         behind = dict(zip(people, p[len(people) :], strict=True))
         b, w = (sum(q <= SIGNIFICANCE for q in side.values()) for side in (ahead, behind))
-        score = float(np.nanmean(x))
         standings.append(
             HumanLevelStanding(
                 name=name,
-                score=score,
-                hlpi=_ratio([score], list(scores.values())),
+                score=float(np.nanmean(x)),
+                hlpi=_ratio(on_theirs, list(scores.values())),
                 hlpri=hlpri(b, w),
                 better_than=b,
                 on_par=len(people) - b - w,
@@ -271,20 +280,32 @@ def rank(
                 p_worse=behind,
             )
         )
-    few = Note(NoteKind.FEW_PEOPLE, {"people": len(people), "fewest": FEWEST})
     rows = [(n, "person", s) for n, s in scores.items()]
     rows += [(s.name, "system", s.score) for s in standings]
     return HumanLevel(
         ranking=tuple(sorted(rows, key=lambda row: -row[2])),
         standings=tuple(standings),
-        hlpi=_ratio([s.score for s in standings], list(scores.values())),
+        hlpi=_ratio(shared, list(scores.values())),
         measure=measure,
         test=test.name,
         correction=correction,
         significance=SIGNIFICANCE,
         alphas=alphas,
-        notes=(few,) if len(people) < FEWEST else (),
+        notes=_note(people, shared),
     )
+
+
+def _note(people: Mapping[str, FloatArray], shared: list[float]) -> tuple[Note, ...]:
+    """Return the notes; `shared` has the systems' scores on the items of each person."""
+    few = Note(NoteKind.FEW_PEOPLE, {"people": len(people), "fewest": FEWEST})
+    notes = (few,) if len(people) < FEWEST else ()
+    judged = np.array([~np.isnan(y) for y in people.values()])
+    if (judged == judged[0]).all():
+        return notes
+    counts, of = judged.sum(axis=1), judged.any(axis=0).sum()
+    numbers = {"least": int(counts.min()), "most": int(counts.max()), "of": int(of)}
+    scores = {"low": min(shared), "high": max(shared)}
+    return (*notes, Note(NoteKind.DIFFERENT_ITEMS, numbers | scores))
 
 
 def _ratio(machines: list[float], people: list[float]) -> float | None:

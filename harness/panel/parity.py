@@ -85,7 +85,8 @@ class Detection:
     positive
         Share of rows whose reference is the positive class, in [0, 1].
     expected
-        Expected scores of an expert (`Expected`), computed from the mean certainty and `positive`.
+        Expected scores of an expert (`Expected`), computed from the mean certainty and `positive`; None if
+        no certainty is measured.
     delta_f1
         F1 of the human minus F1 of the model; None if either F1 is undefined, or if the difference is
         withheld.
@@ -94,7 +95,7 @@ class Detection:
     """
 
     positive: float
-    expected: Expected
+    expected: Expected | None
     human: Scores
     model: Scores
     delta_f1: Share | None
@@ -138,6 +139,7 @@ def measure_detection(
     level: float,
     bootstrap: int,
     seed: int,
+    p_d: float | None,
 ) -> Detection:
     """Estimate precision, recall and F1 of class `target`, with intervals from randomly weighted units.
 
@@ -153,6 +155,8 @@ def measure_detection(
         Mean number of rows per unit.
     bootstrap
         Number of draws of random weights.
+    p_d
+        Mean certainty of the rows; None if no certainty is measured.
     """
     reference = rows.reference[:, target]
     sums: FloatArray = np.stack(
@@ -183,7 +187,7 @@ def measure_detection(
     positive = float(reference.mean())
     return Detection(
         positive=positive,
-        expected=expected_scores(float(rows.p_d.mean()), positive),
+        expected=None if p_d is None else expected_scores(p_d, positive),
         human=make_scores(0),
         model=make_scores(1),
         delta_f1=None if isinstance(delta, str) else delta,
@@ -295,10 +299,10 @@ class ParityBin(ResultWithNotes):
         items are independent.
     p_d
         Mean certainty over the rows, which is the expected accuracy of an expert who gives the majority label
-        with this probability.
+        with this probability. Rows that are compared with a single vote have no certainty; None if all are.
     at_least_80
-        Probability that an expert with accuracy p_d scores at least 80 % on this number of items; None for
-        items in clusters, because it assumes independent items.
+        Probability that an expert with accuracy p_d scores at least 80 % on the items with a certainty; None
+        if p_d is None, and for items in clusters, because it assumes independent items.
     human, model
         Accuracy against the reference, on the same rows.
     delta, p_value
@@ -307,12 +311,13 @@ class ParityBin(ResultWithNotes):
         Precision, recall and F1 of the positive class; None if no positive class was given.
     notes
         ``NoteKind.FEW_ITEMS`` below 30 items, or ``NoteKind.FEW_CLUSTERS`` below 30 clusters.
+        ``NoteKind.SINGLE_VOTE`` if rows without certainty are in no bin.
     """
 
     name: str
     items: int
     judgements: int
-    p_d: float
+    p_d: float | None
     at_least_80: float | None
     human: Share
     model: Share
@@ -338,7 +343,7 @@ class Parity(Displayable):
     ----------
     stratify
         Whether the accuracy of human or model over all items is below 80 %. Then the comparison within bins
-        counts, because the comparison over all items can mislead.
+        counts, because the comparison over all items can mislead. False if there are no bins.
     method
         ``"leave-one-out"``, ``"separate voters"`` or ``"circular"``.
     guessing
@@ -347,7 +352,7 @@ class Parity(Displayable):
         Number of clusters (None if items are independent), and the assumptions about clusters that the
         intervals need.
     undefined
-        Name of a result → reason why it is withheld, if items are in clusters.
+        Name of a result → reason why it is withheld, if items are in clusters or no certainty is measured.
 
     Examples
     --------
@@ -405,7 +410,7 @@ class Parity(Displayable):
             (
                 b.name,
                 f"{b.items:,}",
-                percent(b.p_d),
+                "–" if b.p_d is None else percent(b.p_d),
                 *(f"{percent(s.value)} [{span(s.low, s.high)}]" for s in (b.human, b.model, b.delta)),
                 f"{b.p_value:.2g}",
             )
@@ -428,6 +433,9 @@ FEW = 30
 """Number of items below which 80 % accuracy in a bin can be chance: with 30 items, P is 2 % at p_d = 0.6."""
 BY_ITEM_ALONE = {"at_least_80": "the chance of 80 % or more takes items as independent"}
 """Name of each result that is withheld for items in clusters → reason."""
+_ONE_VOTE = "every choice is compared with one other vote, whose certainty cannot be measured"
+BY_CERTAINTY = dict.fromkeys(("p_d", "at_least_80", "bins"), _ONE_VOTE)
+"""Name of each result that is withheld if no certainty is measured → reason."""
 RULE = 0.8
 
 
@@ -505,7 +513,7 @@ def measure_parity(
     return Parity(
         overall=overall,
         bins=tuple(made(name, rows.select(within)) for name, within in bins.items()),
-        stratify=min(overall.human.value, overall.model.value) < RULE,
+        stratify=bool(bins) and min(overall.human.value, overall.model.value) < RULE,
         method="circular" if circular else "separate voters" if separate else "leave-one-out",
         level=level,
         guessing=guessing,
@@ -513,7 +521,7 @@ def measure_parity(
         voters=voting,
         clusters=overall.clusters,
         assumptions=(CLUSTERS_ARE_DRAWS,) if overall.clusters else (),
-        undefined=BY_ITEM_ALONE if overall.clusters else {},
+        undefined=BY_CERTAINTY if overall.p_d is None else BY_ITEM_ALONE if overall.clusters else {},
     )
 
 
@@ -543,7 +551,6 @@ def _bin(
     independent unit over all bins, because one bin can contain only some rows of a unit.
     """
     human, model = rows.right(rows.human), rows.right(rows.model)
-    items = len(np.unique(rows.item))
     _, unit = np.unique(rows.item if cluster is None else cluster[rows.item], return_inverse=True)
     counts = np.bincount(unit).astype(np.float64)
     effective = None if cluster is None else effective_clusters(unit)
@@ -556,7 +563,7 @@ def _bin(
         effective=effective,
         why=why,
     )
-    p_d = float(rows.p_d.mean())
+    p_d, at_least_80 = _expect(rows)
 
     def share(right: FloatArray) -> Share:
         sums = np.bincount(unit, right).astype(np.float64)
@@ -574,19 +581,36 @@ def _bin(
             level=level,
             bootstrap=bootstrap,
             seed=seed,
+            p_d=p_d,
         )
-    few = NoteKind.FEW_ITEMS if cluster is None else NoteKind.FEW_CLUSTERS
     return ParityBin(
         name=name,
-        items=items,
+        items=len(np.unique(rows.item)),
         judgements=len(unit),
         p_d=p_d,
-        at_least_80=probability_at_least(p_d, items) if cluster is None else None,
+        at_least_80=at_least_80 if cluster is None else None,
         human=share(human),
         model=share(model),
         delta=delta,
         p_value=p_value,
         detection=detected,
-        notes=(Note(few),) if len(counts) < FEW else (),
+        notes=_note(rows, len(counts), clustered=cluster is not None),
         clusters=clusters,
     )
+
+
+def _expect(rows: Judgements) -> tuple[float | None, float | None]:
+    """Return mean certainty, and P(accuracy ≥ 80 %); None if no row has a certainty."""
+    known = rows.select(~np.isnan(rows.p_d))
+    if not known.p_d.size:
+        return None, None
+    p_d = float(known.p_d.mean())
+    return p_d, probability_at_least(p_d, len(np.unique(known.item)))
+
+
+def _note(rows: Judgements, units: int, *, clustered: bool) -> tuple[Note, ...]:
+    few = NoteKind.FEW_CLUSTERS if clustered else NoteKind.FEW_ITEMS
+    notes = (Note(few),) if units < FEW else ()
+    single = int(np.isnan(rows.p_d).sum())
+    counts = {"single": single, "of": len(rows.p_d)}
+    return (*notes, Note(NoteKind.SINGLE_VOTE, counts)) if single else notes

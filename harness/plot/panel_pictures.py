@@ -182,9 +182,10 @@ def parity(found: Parity, axes: Axes | None = None) -> Axes:
             share = getattr(b, who)
             axes.plot([x + shift] * 2, [share.low, share.high], color=SERIES[j], lw=2.2)
             axes.plot([x + shift], [share.value], MARKERS[j], color=SERIES[j], ms=6, label=None if x else who)
-    for x, b in enumerate(rows):
-        expected = "expected of\nan expert" if x == 0 else None
-        axes.plot([x - 0.3, x + 0.3], [b.p_d] * 2, color=text_ink(), lw=0.9, ls=THIN, label=expected)
+    measured = [(x, b.p_d) for x, b in enumerate(rows) if b.p_d is not None]
+    for x, p_d in measured:
+        expected = "expected of\nan expert" if x == measured[0][0] else None
+        axes.plot([x - 0.3, x + 0.3], [p_d] * 2, color=text_ink(), lw=0.9, ls=THIN, label=expected)
     axes.set_xticks(range(len(rows)), [f"{b.name}\n{b.items:,} items" for b in rows])
     axes.set_xlabel("share of the votes that the winning class has")
     axes.set_title(f"Human and model against the vote, with {found.level:.0%} intervals")

@@ -161,7 +161,17 @@ class NoteKind(Enum):
     FEW_CLUSTERS = (
         "fewer than 30 clusters of items: an accuracy of 80 % can be due to chance, so read the intervals"
     )
+    SINGLE_VOTE = (
+        "certainty cannot be measured from a single vote: {}",
+        "{single} of {of} choices are compared with only one other vote, so they are in no range of "
+        "certainty and not in the expected score",
+    )
     NO_INTERVAL = ("no interval: {}", "{why}")
+    DIFFERENT_ITEMS = (
+        "people rated different items, so the ranking compares scores on different items: {}",
+        "each rated {least} to {most} of {of} items; on a person's items, the model scores {low:.3f} to "
+        "{high:.3f}",
+    )
     FEW_PEOPLE = ("number of people who rated: {}", "{people}; at least {fewest} are advised")
 
     def __init__(self, sentence: str, remark: str = "", flag: str = "") -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -440,12 +441,47 @@ class Finding:
 def find_option(options: Sequence[str], said: str) -> int | None:
     """Return the index of the option with this text, or None.
 
-    If no option equals the text, the only option that differs just in case or spaces counts.
+    If no option equals the text, the only option that differs just in case or spaces counts, or the only
+    option that is the same whole number (`find_number`).
     """
     if said in options:
         return options.index(said)
     folded = list(map(fold_text, options))
-    return folded.index(fold_text(said)) if folded.count(fold_text(said)) == 1 else None
+    if folded.count(fold_text(said)) == 1:
+        return folded.index(fold_text(said))
+    return find_number(options, said)
+
+
+def find_number(options: Sequence[str], said: str) -> int | None:
+    """Return the index of the only option that is the same whole number as a text, or None.
+
+    Programs write whole numbers with decimals if their column has an empty cell: 1 becomes 1.0.
+
+    Examples
+    --------
+    >>> find_number(["1", "2"], "2.0"), find_number(["1.1", "1.10"], "1.1"), find_number(["01"], "1")
+    (1, None, None)
+    """
+    number = trim_number(said)
+    numbers = [] if number is None else list(map(trim_number, options))
+    return numbers.index(number) if numbers.count(number) == 1 else None
+
+
+def trim_number(text: str) -> str | None:
+    """Return a whole number without decimals; None for other texts, such as ``"1.5"``, ``"01"`` or ``"a"``.
+
+    Three zeros are not decimals, because ``"1.000"`` can mean a thousand.
+
+    Examples
+    --------
+    >>> trim_number("3"), trim_number("3.0"), trim_number("3,00"), trim_number("3.000")
+    ('3', '3', '3', None)
+    """
+    found = _WHOLE.fullmatch(text)
+    return found[1] if found else None
+
+
+_WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:[.,]00?)?")
 
 
 def fold_text(text: str) -> str:

@@ -160,3 +160,26 @@ def test_clusters_named_after_the_draw_count_everywhere_or_are_refused(
     assert "items.cluster" in refused
     Path("study.toml").write_text(text.replace('meta = ["ward"]', 'cluster = "nowhere"'))
     assert "nowhere" in oversight("estimate", code=2)["error"]
+
+
+def test_clusters_and_reference_of_the_study_apply_to_a_file_of_its_ratings(
+    rated: str, oversight: Oversight
+) -> None:
+    in_patients(rated)
+    text = Path("study.toml").read_text()
+    Path("study.toml").write_text(text.replace("[experts]", '[experts]\nreference = "truth.csv"'))
+    oversight("label", "export", "--ratings", "ratings.csv")
+    with_model = ("--model", "model.csv")
+    for words in (("agree",), ("certify", *with_model), ("parity", *with_model)):
+        stored = oversight("panel", *words)
+        assert oversight("panel", words[0], "ratings.csv", *words[1:]) == stored
+        assert stored["clusters"] == PATIENTS
+    assert stored["human_level"]["test"] == "t over clusters"
+    votes = Path("ratings.csv").read_text()
+    Path("ratings.csv").write_text(votes.replace("\nn0,", "\nother,"))
+    told = oversight("panel", "agree", "ratings.csv", code=2)["error"]
+    assert told.startswith("ratings.csv: the item 'other' is not in study.toml, whose items are in clusters")
+    Path("ratings.csv").write_text(votes)
+    Path("truth.csv").write_text("item,label\nother,sick\n")
+    told = oversight("panel", "parity", "ratings.csv", *with_model, code=2)["error"]
+    assert "truth.csv: none of its items has a rating in ratings.csv" in told

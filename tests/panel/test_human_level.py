@@ -220,3 +220,24 @@ def test_radiologists_on_real_data(datasets: Path) -> None:
     assert found.hlpi is not None
     assert 0.5 < found.hlpi < 1.2
     assert found.flags
+
+
+def test_a_person_is_compared_with_the_system_on_the_same_items() -> None:
+    """Four people rate only easy items and two only hard items; the system is as good as people on both."""
+    rng = np.random.default_rng(8)
+    truth, hard = rng.integers(3, size=4000), np.arange(4000) >= 2000
+    wrong = (truth + 1) % 3
+    said = [np.where(rng.random(4000) < np.where(hard, 0.5, 0.95), truth, wrong) for _ in range(7)]
+    everything = {f"p{j}": said[j] for j in range(6)}
+    full = human_level_choices(everything, truth, {"ai": said[6]})
+    assert full.flags == ()
+    assert full.hlpi == pytest.approx(
+        full.standings[0].score / np.median([s for _, k, s in full.ranking if k == "person"])
+    )
+    parted = {n: np.where(hard == (j > 3), x, -1) for j, (n, x) in enumerate(everything.items())}
+    found = human_level_choices(parted, truth, {"ai": said[6]})
+    assert found.hlpi == found.standings[0].hlpi == pytest.approx(1, abs=0.03)
+    (flag,) = found.flags
+    assert flag.startswith(
+        "different_items: each rated 2000 to 2000 of 4000 items; on a person's items, the model scores 0.4"
+    )

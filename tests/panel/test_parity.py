@@ -224,3 +224,38 @@ def test_chaosnli_on_real_data(datasets: Path) -> None:
     # With a hundred voters, leaving one out changes every number by at most one point.
     circular = measure_parity(crowd, predicted, circular=True)
     assert circular.overall.delta.value == pytest.approx(found.overall.delta.value, abs=0.01)
+
+
+def test_certainty_of_a_single_vote_is_not_measured() -> None:
+    rng = np.random.default_rng(5)
+    truth = rng.integers(3, size=200)
+    said = np.where(rng.random((200, 4)) < 0.75, truth[:, None], rng.integers(3, size=(200, 4)))
+    two = measure_parity(make_panel_from_grid(said[:, :2], ["a", "b", "c"]), said[:, 3], positive="a")
+    assert (two.bins, two.stratify, two.overall.p_d, two.overall.at_least_80) == ((), False, None, None)
+    assert set(two.undefined) == {"p_d", "at_least_80", "bins"}
+    assert two.overall.flags[-1].startswith("single_vote: 400 of 400 choices")
+    assert two.overall.detection is not None
+    assert two.overall.detection.expected is None
+    assert 0.5 < two.overall.human.value < 0.8
+    assert "within bins" not in str(two)
+
+    grid = said[:, :3].copy()
+    grid[:50, 2] = -1
+    found = measure_parity(make_panel_from_grid(grid, ["a", "b", "c"]), said[:, 3])
+    full = measure_parity(make_panel_from_grid(grid[50:], ["a", "b", "c"]), said[50:, 3])
+    assert found.overall.flags == (
+        "single_vote: 100 of 550 choices are compared with only one other vote, so they are in no range of "
+        "certainty and not in the expected score",
+    )
+    assert (found.overall.p_d, found.overall.at_least_80) == (full.overall.p_d, full.overall.at_least_80)
+    assert [(b.name, b.items, b.p_d) for b in found.bins] == [(b.name, b.items, b.p_d) for b in full.bins]
+    assert found.overall.items == 200
+    assert found.undefined == {}
+
+
+def test_circular_certainty_of_two_annotators_is_measured() -> None:
+    panel = make_panel_from_grid(np.array([[0, 0], [0, 1], [1, 1]]), ["a", "b"])
+    assert [b.name for b in measure_parity(panel, np.array([0, 0, 1]), circular=True).bins] == [
+        "p ≤ 0.7",
+        "p > 0.9",
+    ]

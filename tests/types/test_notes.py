@@ -70,6 +70,17 @@ FLAGS: list[tuple[NoteKind, dict[str, object], str]] = [
         {"items": 3},
         "single_label_items: 3, which carry no information about agreement",
     ),
+    (
+        NoteKind.SINGLE_VOTE,
+        {"single": 4, "of": 9},
+        "single_vote: 4 of 9 choices are compared with only one other vote, so they are in no range of "
+        "certainty and not in the expected score",
+    ),
+    (
+        NoteKind.DIFFERENT_ITEMS,
+        {"least": 3, "most": 5, "of": 9, "low": 0.25, "high": 0.5},
+        "different_items: each rated 3 to 5 of 9 items; on a person's items, the model scores 0.250 to 0.500",
+    ),
     (NoteKind.FEW_PEOPLE, {"people": 1, "fewest": 5}, "few_people: 1; at least 5 are advised"),
 ]
 

@@ -20,7 +20,7 @@ from oversight.harness.cli.panel_verbs.panel_arguments import (
     add_panel,
     cluster_lines,
     emit_panel,
-    panel_study,
+    read_panel,
 )
 from oversight.harness.output import plain_table
 from oversight.harness.panel import LEVELS, RELIABLE, AgreementReport, Panel, measure_agreement, pairwise
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Compute and print agreement, and write the picture."""
-    panel = panel_study(args).read_panel()
+    _, panel = read_panel(args)
     values = class_values(panel, args.measurement, f"--measurement {args.measurement}")
     report = measure_agreement(
         panel,

@@ -20,7 +20,7 @@ from oversight.harness.cli.panel_verbs.panel_arguments import (
     add_panel,
     cluster_lines,
     emit_panel,
-    panel_study,
+    read_panel,
 )
 from oversight.harness.errors import BadInput
 from oversight.harness.panel import (
@@ -90,8 +90,7 @@ def _from_counts(args: argparse.Namespace) -> Certified:
 def _from_panel(args: argparse.Namespace) -> Certified:
     if not args.model:
         raise BadInput("give --model (a file with the model's labels, or a model of the study) or --counts")
-    study = panel_study(args)
-    panel = study.read_panel()
+    study, panel = read_panel(args)
     predicted = study.read_model(panel, args.model)
     oracle = study.read_labels(panel, args.oracle, "oracle", partial=True) if args.oracle else None
     found = assess_superhuman(

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oversight.harness.analysis import PanelStudy
 from oversight.harness.cli.conventions import add_study, emit, split_names, study_of
 from oversight.harness.errors import BadInput
-from oversight.harness.panel import LEVELS
+from oversight.harness.panel import LEVELS, Panel
 from oversight.harness.platform import write_whole
 from oversight.harness.plot import LEAST_HEIGHT, draw_svg
 from oversight.harness.report import group_reasons
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from oversight.harness.config import Study
 
 
 def add_panel(parser: argparse.ArgumentParser) -> None:
@@ -54,32 +58,53 @@ class _OnlyOnce(argparse.Action):
         setattr(args, self.dest, value)
 
 
-def panel_study(args: argparse.Namespace) -> PanelStudy:
-    """Return the ratings that the command names, or the study's ratings.
+def read_panel(args: argparse.Namespace) -> tuple[PanelStudy, Panel]:
+    """Read the ratings that the command names, or the study's ratings; also return their source.
+
+    If a study file exists, its clusters and its reference also apply to a file of ratings.
 
     Raises
     ------
     BadInput
-        If the name of the plot does not end in .svg.
+        If the name of the plot does not end in .svg, or the study has clusters and a file rates an item that
+        is not in the study.
     ConfigError
-        If neither a file nor a study is given.
+        If neither a file nor a study is given, or the study file is invalid.
     DataError
-        If an item of the study has no cluster.
+        If the ratings are invalid, or an item of the study has no cluster.
     """
+    from oversight.harness.config import STUDY_FILE, read_study
+
     if args.svg is not None and not args.svg.lower().endswith(".svg"):
         raise BadInput(f"--svg: the name must end in .svg, is {args.svg!r}")
-    if args.ratings is not None:
-        return PanelStudy(ratings=args.ratings, classes=args.classes)
+    if args.ratings is not None and args.study == STUDY_FILE and not Path(STUDY_FILE).exists():
+        found = PanelStudy(ratings=args.ratings, classes=args.classes)
+        return found, found.read_panel()
+    study = study_of(args) if args.ratings is None else read_study(args.study)
+    found = PanelStudy(
+        ratings=args.ratings,
+        database=study.store_url,
+        classes=args.classes,
+        clusters=_read_clusters(study),
+        reference=study.reference_file,
+    )
+    if args.ratings is None or not found.clusters:
+        return found, found.read_panel()
+    panel = replace(found, clusters={}).read_panel()
+    other = next((item for item in panel.items if item not in found.clusters), None)
+    if other is not None:
+        told = f"{args.ratings}: the item {other!r} is not in {args.study}, whose items are in clusters"
+        raise BadInput(f"{told} (items.cluster); run the command in a folder without this study")
+    return found, panel.clustered(found.clusters)
+
+
+def _read_clusters(study: Study) -> dict[str, str]:
+    if study.items.cluster is None:
+        return {}
     # imported here, because it loads the database code, which is not needed for files
     from oversight.harness.analysis import study_clusters
 
-    study = study_of(args)
-    return PanelStudy(
-        database=study.store_url,
-        classes=args.classes,
-        clusters=study_clusters(study),
-        reference=study.reference_file,
-    )
+    return study_clusters(study)
 
 
 def _level(text: str) -> float:

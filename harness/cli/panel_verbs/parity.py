@@ -21,7 +21,7 @@ from oversight.harness.cli.panel_verbs.panel_arguments import (
     add_panel,
     cluster_lines,
     emit_panel,
-    panel_study,
+    read_panel,
 )
 from oversight.harness.panel import HumanLevel, Parity, Scores, Share, measure_parity
 from oversight.harness.plot import parity
@@ -55,8 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Compare and print, and write the picture."""
-    study = panel_study(args)
-    panel = study.read_panel()
+    study, panel = read_panel(args)
     predicted = study.read_model(panel, args.model)
     found = measure_parity(
         panel,
@@ -104,14 +103,15 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
             b.name + (" *" if b.notes else ""),
             str(b.items),
             *([str(b.clusters)] if found.clusters else []),
-            f"{100 * b.p_d:.1f}",
+            "–" if b.p_d is None else f"{100 * b.p_d:.1f}",
             "–" if b.at_least_80 is None else f"{b.at_least_80:.2g}",
             _cell(b.human),
             _cell(b.model),
             _cell(b.delta, "+"),
             f"{b.p_value:.2g}",
         )
-    notes = cluster_lines(found.overall.items, found.clusters, found.assumptions, found.undefined)
+    by_cluster = {} if found.overall.p_d is None else found.undefined
+    notes = cluster_lines(found.overall.items, found.clusters, found.assumptions, by_cluster)
     if found.stratify:
         notes.append(
             "humans or model are right on less than 80 % of all items: use the rows of bins, not the last "
@@ -140,8 +140,9 @@ def _detection(found: Parity) -> list[Any]:
     table = Table("vote", *columns)
     for b, d in rows:
         both = [_three(d.human), _three(d.model)]
+        expected = "–" if d.expected is None else f"{100 * d.expected.f1:.1f}"
         gap = "–" if d.delta_f1 is None else _cell(d.delta_f1, "+")
-        table.add_row(b.name, f"{100 * d.positive:.1f}", f"{100 * d.expected.f1:.1f}", *both, gap)
+        table.add_row(b.name, f"{100 * d.positive:.1f}", expected, *both, gap)
     return [table] if rows else []
 
 

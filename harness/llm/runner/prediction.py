@@ -31,6 +31,7 @@ from oversight.harness.types import (
     PredictionStatus,
     Source,
     Usage,
+    find_number,
     find_option,
 )
 
@@ -363,10 +364,12 @@ def _read_exported(
     status = PredictionStatus(answer.status)
     if status is not PredictionStatus.OK:
         return None, status, answer.error, ""
-    if answer.answer not in options:
+    said = str(answer.answer or "")
+    place = options.index(said) if said in options else find_number(options, said)
+    if place is None:
         told = f"{answer.answer!r} is no option of the item {item_id!r}"
         raise DataError(told, file=file, line=answer.line, field="option_text")
-    return options.index(str(answer.answer)), status, "", answer.step
+    return place, status, "", answer.step
 
 
 def read_named_options(
