@@ -233,5 +233,6 @@ def transport_lines(one: TransportGroup) -> list[str]:
         lines.append(f"  {made.why}")
     if made.verdict == UNDECIDED and made.calibration is not None:
         more = "more than " + f"{MOST_QUESTIONS:,}" if made.further is None else f"about {made.further:,}"
-        lines.append(f"  {more} further questions would decide it in four of five studies")
+        effect = "decide it in four of five studies" if made.parts else "give enough answers for a test"
+        lines.append(f"  {more} further questions would {effect}")
     return lines
