@@ -252,16 +252,14 @@ def test_intervals_hold_and_estimates_are_unbiased(
 
 
 def answer_unsure(study: Study, truth: dict[str, int], number: int) -> int:
-    """Answer open questions: unsure to the first `number` about a true option, then yes, and no to others.
+    """Answer second questions: unsure to the first `number` about a true option, then yes; no to others.
 
     Returns how many answers are unsure.
     """
     with Store(study.store_url) as store:
-        replies = store.replies(panel=False)
-        done = replies.read_replies()
-        open_now = [q for q in read_pending(study, store) if q.id not in done]
+        open_now = store.content.read_questions(second=True)
         unsure = [q.id for q in open_now if q.option == truth[q.item_id]][:number]
-        replies.add_replies(
+        store.replies(panel=False).add_replies(
             Response(
                 q.id,
                 q.expert,
