@@ -95,8 +95,8 @@ def test_expected_narrowing_names_the_verbs_that_it_applies_to(
     monkeypatch.chdir(tmp_path)
     assert main(["label", "route", "--more", "40", "--second"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "they should make intervals of oversight estimate" in told
-    assert "compare and gate do not use them" in told
+    assert "the interval of Two-phase in oversight estimate --all should be" in told
+    assert "all other accuracies, compare and gate do not use them" in told
 
 
 def test_second_questions_are_drawn_once_and_used_by_one_estimate(
