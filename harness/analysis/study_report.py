@@ -179,6 +179,11 @@ class ModelReport:
         """The main estimate of the model's accuracy (see `main_estimate`); None if there is no estimate."""
         return main_estimate(self.estimates)
 
+    @property
+    def usd_per_correct_why(self) -> str:
+        """Reason why the interval of `usd_per_correct` may not hold; empty if the accuracy's one holds."""
+        return self.accuracy.why if self.accuracy and self.usd_per_correct else ""
+
     def doubted(self, why: str) -> ModelReport:
         """Return the report with `why` as the reason for doubt of each estimate that has none yet."""
         classes = self.classes

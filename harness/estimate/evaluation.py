@@ -606,7 +606,7 @@ def complete(
     counts = count_labels(predictions, labels)
     corrected = estimate.estimator in CORRECTED
     failures = explain_failures(predictions, labels, corrected=corrected) if checks else ""
-    estimate, hidden = _allow_for_missing(estimate, predictions, labels, make)
+    estimate, hidden = allow_for_missing(estimate, predictions, labels, make)
     answered = np.count_nonzero(predictions.ran)
     fewer = np.count_nonzero(predictions.is_there & ~predictions.is_complete)
     unfinished = (
@@ -633,20 +633,25 @@ def complete(
     )
 
 
-def _allow_for_missing(
-    estimate: Estimate, predictions: PredictionColumns, labels: LabelColumns, make: Estimator | None
+def allow_for_missing(
+    estimate: Estimate,
+    predictions: PredictionColumns,
+    labels: LabelColumns,
+    make: Estimator | None,
+    *,
+    name: str = "questions",
 ) -> tuple[Estimate, str]:
     """Widen the interval to allow for unanswered questions, if this makes it only a little wider.
 
     Otherwise, the interval is unchanged, and the second value is the reason why it may not hold. The second
-    value is empty if there is no such reason.
+    value is empty if there is no such reason. `name` says in this reason what has no answer.
     """
     if estimate.estimator == "worst_case" or not (labels.kind == ABSTAINED).any():
         return estimate, ""
     is_ran = predictions.ran[labels.item]
     missing = int(np.count_nonzero(is_ran & (labels.kind == ABSTAINED)))
     asked = np.count_nonzero(is_ran)
-    why = f"{missing} of {asked} questions have no yes or no, which could change the estimate too much"
+    why = f"{missing} of {asked} {name} have no yes or no, which could change the estimate too much"
     if make is None:
         return estimate, why if missing else ""
     try:

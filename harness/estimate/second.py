@@ -33,9 +33,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
-from oversight.harness.columns import YES, LabelColumns, PredictionColumns, keep_drawn, read_questions
+from oversight.harness.columns import ABSTAINED, YES, LabelColumns, PredictionColumns, keep_drawn
 from oversight.harness.errors import NotIdentified
-from oversight.harness.estimate.evaluation import complete
+from oversight.harness.estimate.evaluation import allow_for_missing, complete
 from oversight.harness.estimate.evidence import PARTIAL_KINDS, Evidence, collected_part
 from oversight.harness.estimate.intervals import ClusterVariance, skewed_step
 from oversight.harness.estimate.routed_means import tilted_accuracy
@@ -239,10 +239,9 @@ class SecondQuestions(SideInformation):
     def estimate(self, model: str, setting: Setting) -> Estimate:
         """Estimate one model's accuracy from first and second answers; unreadable predictions count as wrong.
 
-        Second questions that the expert answered with an abstention count as not asked. Open second questions
-        also count as not asked if they are few. The probabilities of second questions are then multiplied by
-        the share that was answered. As for first questions, missing answers are assumed to be unrelated to
-        the truth.
+        The estimate counts second questions without a yes or no as not asked: the probabilities of second
+        questions are multiplied by the share that was answered. As for first questions, the interval is
+        widened to hold for every possible missing answer, or marked with the reason (`allow_for_missing`).
 
         Raises
         ------
@@ -276,33 +275,30 @@ class SecondQuestions(SideInformation):
         c = accuracy_target(option[rows], data.propensities.shape[1])
         place = np.full(labels.index.size, -1)
         place[items[rows]] = np.arange(rows.size)
-        chance, shares, which, said, used, put = _read_second(second, place, yes, c.shape[1])
+        asked = _take_second(second, place, yes)
+        used, put = int(np.count_nonzero(asked.kind != ABSTAINED)), len(asked)
         if used < self._least:
             raise NotIdentified(
                 f"only {used} of {put} second questions about this model's items have a yes or a no; "
                 f"at least {self._least} are needed"
             )
-        kept = TwoPhase(
-            first=replace(first, posterior=_working(c, first.propensities, first.valid)),
-            c=c,
-            chance=chance,
-            shares=shares,
-            second=which.astype(np.int64),
-            second_yes=said,
-            reach=_find_reach(c, chance, shares, yes),
-            cluster=None if cluster is None else np.unique(cluster[rows], return_inverse=True)[1],
-        )
-        inner = two_phase_score(kept, level)
-        estimate = tilted_accuracy(inner, readable, data.counts, level, cluster=cluster)
-        estimate = complete(estimate, predictions, part, notes)
+        working = replace(first, posterior=_working(c, first.propensities, first.valid))
+        groups = None if cluster is None else np.unique(cluster[rows], return_inverse=True)[1]
+
+        def make(answers: LabelColumns) -> Estimate:
+            inner = two_phase_score(_read_second(answers, place, working, c, groups), level)
+            return tilted_accuracy(inner, readable, data.counts, level, cluster=cluster)
+
+        estimate, why = allow_for_missing(make(asked), predictions, asked, make, name="second questions")
+        estimate = complete(replace(estimate, why=why), predictions, part, notes)
         note = Note(NoteKind.SECOND_QUESTIONS, {"used": used, "of": put})
         return replace(estimate, method="two-phase-score", estimator=TWO_PHASE, notes=(*estimate.notes, note))
 
 
-def _read_second(
-    second: LabelColumns, place: AnyIntArray, yes: FloatArray, width: int
-) -> tuple[FloatArray, FloatArray, AnyIntArray, FloatArray, int, int]:
-    """Collect the second questions about items whose first answer was no.
+def _take_second(second: LabelColumns, place: AnyIntArray, yes: FloatArray) -> LabelColumns:
+    """Return a label for every second question about an item whose first answer was no.
+
+    Open questions get an abstention.
 
     Parameters
     ----------
@@ -312,14 +308,6 @@ def _read_second(
         For every item of the index, its row among the N items; negative if it is not one of them.
     yes
         Shape (N,): first answer, 1 for yes and 0 for no.
-    width
-        Largest number of options, K.
-
-    Returns
-    -------
-    array, array, array, array, int, int
-        `chance`, `shares`, `second` and `second_yes` of `TwoPhase`; number of answered second questions, and
-        number of all second questions.
 
     Raises
     ------
@@ -333,25 +321,41 @@ def _read_second(
     mine = np.flatnonzero(row >= 0)
     mine = mine[yes[row[mine]] == 0]
     label = second.answers[mine]
-    waiting, heard = int(np.count_nonzero(label < 0)), read_questions(second)[1][mine]
-    put, used = len(mine), int(np.count_nonzero(heard))
-    if waiting > FEW_OPEN * put or not used:
+    waiting = int(np.count_nonzero(label < 0))
+    if waiting > FEW_OPEN * len(mine) or not (second.kind[label[label >= 0]] != ABSTAINED).any():
         raise NotIdentified(
-            f"{waiting} of {put} second questions about this model's items are not answered yet"
+            f"{waiting} of {len(mine)} second questions about this model's items are not answered yet"
         )
-    n = len(yes)
-    propensities, shares, chance = np.zeros((len(drawn), width)), np.zeros((n, width)), np.zeros(n)
-    each = np.repeat(np.arange(len(drawn)), drawn.offered.number)
-    column = np.arange(drawn.offered.values.size) - np.repeat(drawn.offered.start[:-1], drawn.offered.number)
+    return second.take(label[label >= 0]).pass_over(drawn.take(mine[label < 0]))
+
+
+def _read_second(
+    answers: LabelColumns, place: AnyIntArray, first: RoutedSample, c: FloatArray, cluster: IntArray | None
+) -> TwoPhase:
+    """Join the second answers to the N items; `answers` is from `_take_second`, `place` as there."""
+    _, yes = first.by_item
+    (n, width), put = c.shape, answers.questions
+    propensities, shares, chance = np.zeros((len(put), width)), np.zeros((n, width)), np.zeros(n)
+    each = np.repeat(np.arange(len(put)), put.offered.number)
+    column = np.arange(put.offered.values.size) - np.repeat(put.offered.start[:-1], put.offered.number)
     inside = column < width
-    propensities[each[inside], column[inside]] = drawn.offered.values[inside]
-    mine, answered = mine[heard], second.kind[label[heard]]
-    at, rho = row[mine], propensities[mine].sum(axis=1)
-    shares[at] = propensities[mine] / rho[:, None]
-    chance[at] = np.minimum(1.0, rho) * used / put
+    propensities[each[inside], column[inside]] = put.offered.values[inside]
+    heard = np.flatnonzero(answers.kind != ABSTAINED)
+    at, rho = place[put.item[heard]], propensities[heard].sum(axis=1)
+    shares[at] = propensities[heard] / rho[:, None]
+    chance[at] = np.minimum(1.0, rho) * len(heard) / len(put)
     which, said = np.zeros(n, np.int64), np.zeros(n)
-    which[at], said[at] = drawn.option[mine], answered == YES
-    return chance, shares, which, said, used, put
+    which[at], said[at] = put.option[heard], answers.kind[heard] == YES
+    return TwoPhase(
+        first=first,
+        c=c,
+        chance=chance,
+        shares=shares,
+        second=which,
+        second_yes=said,
+        reach=_find_reach(c, chance, shares, yes),
+        cluster=cluster,
+    )
 
 
 def _find_reach(c: FloatArray, chance: FloatArray, shares: FloatArray, yes: FloatArray) -> float:

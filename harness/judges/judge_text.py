@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from oversight.harness.judges.study_judges import (
 from oversight.harness.judges.transport import MOST_QUESTIONS
 from oversight.harness.output import plain_table
 from oversight.harness.report import estimate_to_json
+from oversight.harness.types import caution_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -80,7 +82,11 @@ def read_judges(study: Study, store: Store) -> dict[str, Any]:
     49
     """
     report = report_judges(store, study, JudgeQuestion())
-    told = {"verdicts": [verdict_line(report, one) for one in report.judges], "about": scope_text(report)}
+    told = {
+        "verdicts": [verdict_line(report, one) for one in report.judges],
+        "about": scope_text(report),
+        "marks": _mark_lines(report.corrected),
+    }
     return report_to_json(report) | told
 
 
@@ -121,6 +127,7 @@ def report_lines(report: JudgeReport) -> list[Any]:
         lines += [Text(f"\n{scope_text(report)}"), _quality_table(report)]
     lines += [_corrected_table(report)]
     lines += [Text(f"  {one.model}: {one.why}") for one in report.corrected if one.why]
+    lines += [Text(f"  {line}") for line in _mark_lines(report.corrected)]
     lines += [Text(line) for line in dependence_lines(report)]
     lines += [Text(line) for one in report.transport for line in transport_lines(one)]
     lines += [Text(f"note: {line}") for line in report.remarks]
@@ -194,12 +201,26 @@ def _corrected_table(report: JudgeReport) -> Table:
     table = plain_table("model", "accuracy % without", "with judges", "questions saved")
     for one in report.corrected:
         cells = [
-            "–" if e is None else f"{100 * e.clipped:.1f} [{100 * e.low:.1f}, {100 * e.high:.1f}]"
+            "–"
+            if e is None
+            else f"{100 * e.clipped:.1f} [{100 * e.low:.1f}, {100 * e.high:.1f}]"
+            + ("" if e.holds else " (!)")
             for e in (one.plain, one.judged)
         ]
         saved = "–" if one.saved is None else f"{one.saved} [{one.least}, {one.most}]"
         table.add_row(one.model, *cells, saved)
     return table
+
+
+def _mark_lines(corrected: Sequence[CorrectedAccuracy]) -> list[str]:
+    """Return a line for every model and reason why an interval may not hold."""
+    marked = [
+        f"{one.model}: {caution_text(e)}"
+        for one in corrected
+        for e in (one.plain, one.judged)
+        if e is not None and not e.holds
+    ]
+    return list(dict.fromkeys(marked))
 
 
 def dependence_lines(report: JudgeReport) -> list[str]:
@@ -233,5 +254,6 @@ def transport_lines(one: TransportGroup) -> list[str]:
         lines.append(f"  {made.why}")
     if made.verdict == UNDECIDED and made.calibration is not None:
         more = "more than " + f"{MOST_QUESTIONS:,}" if made.further is None else f"about {made.further:,}"
-        lines.append(f"  {more} further questions would decide it in four of five studies")
+        effect = "decide it in four of five studies" if made.parts else "give enough answers for a test"
+        lines.append(f"  {more} further questions would {effect}")
     return lines

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from oversight.harness.analysis import OpenStudy, refuse_panel
+from oversight.harness.analysis import EstimateOptions, OpenStudy, refuse_panel, report_study
 from oversight.harness.arrays import BoolArray, IntArray
 from oversight.harness.columns import ItemValues, PredictionColumns, keep_drawn
 from oversight.harness.config import Study
@@ -54,7 +54,7 @@ class CorrectedAccuracy:
     model
         Name of the model.
     plain
-        Estimate of the study's protocol without judges; None if undefined.
+        Estimate without judges that ``oversight estimate`` shows; None if undefined.
     judged
         Estimate with all judges and the other models' votes; None if undefined.
     saved, least, most
@@ -326,13 +326,16 @@ def _correct(
     side = WeighedJudges(models, list(judges.values()), votes, opened.n_options)
     failures = dict[str, str]()
     made = estimate_models(models, opened.labels, [side], level=level, failures=failures)
+    shown = _read_accuracies(opened, list(models), level)
     found = []
     for name, estimates in made.items():
-        judged = estimates.get(JUDGED)
-        plain = next((e for key, e in estimates.items() if key != JUDGED), None)
+        judged, plain = estimates.get(JUDGED), shown.get(name)
         why = failures.get(name, "") or estimates.undefined.get(JUDGED, "")
         if plain is not None and judged is not None and not _is_narrow(judged, plain):
             judged, why = None, "judges are left out, because they would make the interval wider"
+        if judged is not None:
+            doubts = [judged.why, opened.doubt, opened.repeated, opened.explain_choice(name)]
+            judged = replace(judged, why="; ".join(filter(None, doubts)))
         note = next((n for n in judged.notes if n.kind is NoteKind.JUDGE_SAVED), None) if judged else None
         saved, least, most = (
             (note.data["saved"], note.data["least"], note.data["most"]) if note else (None, None, None)
@@ -343,6 +346,16 @@ def _correct(
             )
         )
     return found
+
+
+def _read_accuracies(opened: OpenStudy, models: Sequence[str], level: float) -> dict[str, Estimate | None]:
+    """Return each model's accuracy as ``oversight estimate`` shows it; empty if it can estimate none."""
+    options = replace(EstimateOptions.of_study(opened.study), level=level, metrics=(), costs=None)
+    try:
+        report = report_study(opened.store, opened.study, runs=models, options=options)
+    except EstimateError:
+        return {}
+    return {model.name: model.accuracy for model in report.models}
 
 
 def _is_narrow(judged: Estimate, plain: Estimate) -> bool:

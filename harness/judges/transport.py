@@ -6,8 +6,12 @@ questions with low probabilities and one for those with high probabilities, beca
 0 although these two are not. The calibration passes if the intervals of both gaps lie within ±margin. This is
 an intersection–union test (Berger 1982, Technometrics 24), which needs no correction for two tests. The
 calibration fails if one interval, with Bonferroni's correction, lies outside ±margin. In every other case the
-result is undecided. The fitted calibration is treated as fixed, because the question is whether this
-calibration can be used.
+result is undecided, also if one of the two gaps has too few answers. The fitted calibration is treated as
+fixed, because the question is whether this calibration can be used.
+
+A gap's interval encloses two intervals. Student's t interval of the gap is too short if nearly all answers
+are the same. So the interval also encloses that of the share of yes-answers (`weighted_share`), minus the
+mean calibrated probability.
 """
 
 from __future__ import annotations
@@ -20,10 +24,10 @@ from scipy.special import expit, logit, ndtri, stdtrit
 
 from oversight.harness.arrays import BoolArray, FloatArray
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate import FAIL, PASS, UNDECIDED, count_effective
+from oversight.harness.estimate import FAIL, PASS, UNDECIDED, effective_clusters
 from oversight.harness.judges.probabilities import JudgeProbabilities
 from oversight.harness.judges.questions import JudgedQuestions
-from oversight.harness.judges.shares import Measure, deviation_of_mean
+from oversight.harness.judges.shares import Measure, deviation_of_mean, weighted_share
 
 LEAST_ANSWERS = 30
 """Smallest number of answers in the source, and in each part of the target, for a decision."""
@@ -84,12 +88,13 @@ class Transport:
     margin
         Largest true gap at which a calibration is still good enough.
     parts
-        Gaps for low and for high probabilities; empty if there are too few answers.
+        Gaps for low and for high probabilities; empty if either has fewer than 30 answers.
     calibration
         Calibration fitted on the source; None if the source has too few answers.
     further
         Number of further questions on the target after which the verdict would be pass or fail with
-        probability 80 %, if the true gaps equal the estimated ones. It is 0 after a pass or fail, and None if
+        probability 80 %, if the true gaps equal the estimated ones. Without parts, it is the number of
+        further questions that would give both parts enough answers. It is 0 after a pass or fail, and None if
         it is unknown or more than `MOST_QUESTIONS`.
     why
         Reason why the verdict is undecided; empty after a pass or fail.
@@ -175,35 +180,31 @@ def check_transport(
         raise EstimateError(f"margin must lie between 0 and 1, is {margin}")
     mine = questions.take(judge.speaks[questions.item])
     f = calibration.apply(judge.p[mine.item, mine.option])
-    masks = _split(f)
-    if min(int(mask.sum()) for mask in masks) < LEAST_ANSWERS:
-        needed = LEAST_ANSWERS * len(masks)
+    low = _low_half(f)
+    number = int(low.sum()), int((~low).sum())
+    if min(number) < LEAST_ANSWERS:
         return Transport(
             judge=name,
             verdict=UNDECIDED,
             margin=margin,
             parts=(),
             calibration=calibration,
-            further=max(1, needed - len(mine)),
-            why=f"{len(mine)} answers on the target, at least {needed} are needed",
+            further=_until_enough(*number),
+            why=f"{number[0]} answers on the target about low probabilities and {number[1]} about high ones, "
+            f"at least {LEAST_ANSWERS} of both are needed",
         )
-    parts, gaps, spreads = [], [], []
-    for mask in masks:
+    wide = 1 - (1 - level) / 2  # Bonferroni's correction for two gaps
+    parts, fails = [], []
+    for mask in (low, ~low):
         here = mine.take(mask)
-        residual = here.answer - f[mask]
-        gap = float(np.average(residual, weights=here.weight))
-        freedom = max(1.0, count_effective(here.weight) - 1)
-        deviation = deviation_of_mean(residual, here.weight, here.cluster)
-        half = deviation * float(stdtrit(freedom, 0.5 + level / 2))
-        measure = Measure(value=gap, low=max(-1.0, gap - half), high=min(1.0, gap + half), n=len(here))
-        parts.append(TransportPart(start=float(f[mask].min()), end=float(f[mask].max()), gap=measure))
-        gaps.append(abs(gap))
-        spreads.append(deviation)
-    verdict = _decide(parts, gaps, spreads, margin, level)
+        gap = _measure_gap(here, f[mask], level)
+        parts.append(TransportPart(start=float(f[mask].min()), end=float(f[mask].max()), gap=gap))
+        fails.append(_ends(_measure_gap(here, f[mask], wide)))
+    verdict = _decide(parts, fails, margin)
     further: int | None = 0
     why = ""
     if verdict == UNDECIDED:
-        further = _further(len(mine), gaps, spreads, margin, level)
+        further = _further(len(mine), parts, margin, level)
         why = "at least one gap's interval crosses the margin, and no gap's interval lies wholly beyond it"
     return Transport(
         judge=name,
@@ -221,31 +222,42 @@ def _logit(p: FloatArray) -> FloatArray:
     return found
 
 
-def _split(f: FloatArray) -> list[BoolArray]:
-    """Return masks of questions with low and with high probabilities; one mask if ties prevent a split."""
+def _low_half(f: FloatArray) -> BoolArray:
+    """Return a mask of the lower half of the probabilities; equal probabilities stay together."""
     values, number = np.unique(f, return_counts=True)
     below = np.cumsum(number)[:-1]
-    if not below.size:
-        return [np.ones(len(f), dtype=np.bool_)]
-    cut = int(np.argmin(np.abs(below - len(f) / 2)))
-    low = np.asarray(f <= values[cut])
-    if len(f) >= LEAST_ANSWERS and min(int(low.sum()), int((~low).sum())) < LEAST_ANSWERS:
-        return [np.ones(len(f), dtype=np.bool_)]
-    return [low, ~low]
+    cut = values[int(np.argmin(np.abs(below - len(f) / 2)))] if below.size else 1.0
+    return np.asarray(f <= cut, dtype=np.bool_)
 
 
-def _decide(
-    parts: Sequence[TransportPart],
-    gaps: Sequence[float],
-    spreads: Sequence[float],
-    margin: float,
-    level: float,
-) -> str:
-    ends = [(part.gap.low, part.gap.high) for part in parts]
-    if all(low is not None and high is not None and -margin < low <= high < margin for low, high in ends):
+def _until_enough(low: int, high: int) -> int | None:
+    """Return how many further questions give both parts `LEAST_ANSWERS` answers at the present shares."""
+    needed = LEAST_ANSWERS * (low + high) / max(min(low, high), 1e-9) - (low + high)
+    return int(np.ceil(needed)) if needed <= MOST_QUESTIONS else None
+
+
+def _measure_gap(part: JudgedQuestions, f: FloatArray, level: float) -> Measure:
+    residual = part.answer - f
+    gap, stated = (float(np.average(x, weights=part.weight)) for x in (residual, f))
+    _, cluster = np.unique(part.cluster, return_inverse=True)
+    freedom = max(1.0, effective_clusters(cluster, part.weight) - 1)
+    half = float(stdtrit(freedom, 0.5 + level / 2)) * deviation_of_mean(residual, part.weight, cluster)
+    low, high = _ends(weighted_share(part.answer, part.weight, cluster, level))
+    low, high = min(gap - half, low - stated), max(gap + half, high - stated)
+    return Measure(value=gap, low=max(-1.0, low), high=min(1.0, high), n=len(part))
+
+
+def _ends(measure: Measure) -> tuple[float, float]:
+    if measure.low is None or measure.high is None:
+        return -1.0, 1.0
+    return measure.low, measure.high
+
+
+def _decide(parts: Sequence[TransportPart], wide: Sequence[tuple[float, float]], margin: float) -> str:
+    """Return the verdict; `wide` holds the gaps' intervals with Bonferroni's correction."""
+    if all(-margin < low <= high < margin for low, high in (_ends(part.gap) for part in parts)):
         return PASS
-    z = _corrected(level, len(parts))
-    if any(gap - z * spread > margin for gap, spread in zip(gaps, spreads, strict=True)):
+    if any(low > margin or high < -margin for low, high in wide):
         return FAIL
     return UNDECIDED
 
@@ -254,15 +266,15 @@ def _corrected(level: float, parts: int) -> float:
     return float(ndtri(1 - (1 - level) / (2 * parts)))
 
 
-def _further(
-    n: int, gaps: Sequence[float], spreads: Sequence[float], margin: float, level: float
-) -> int | None:
+def _further(n: int, parts: Sequence[TransportPart], margin: float, level: float) -> int | None:
     """Return how many further questions lead to pass or fail with probability 80 %.
 
     None if there are more than `MOST_QUESTIONS`.
     """
     power = float(ndtri(_POWER))
-    once, corrected = _corrected(level, 1), _corrected(level, len(gaps))
+    once, corrected = _corrected(level, 1), _corrected(level, len(parts))
+    gaps = [abs(part.gap.value or 0.0) for part in parts]
+    spreads = [(high - low) / (2 * once) for low, high in (_ends(part.gap) for part in parts)]
 
     def total(gap: float, spread: float, z: float) -> float:
         return n * ((z + power) * spread / max(abs(margin - gap), 1e-9)) ** 2

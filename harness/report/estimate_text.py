@@ -92,7 +92,8 @@ def check_lines(model: ModelReport) -> list[str]:
 def cost_text(model: ModelReport) -> str:
     """Return for example ``$1.2340 in all, $0.0042 per right answer [$0.0039, $0.0046]``.
 
-    The text is empty if the price is unknown.
+    The text is empty if the price is unknown. If the accuracy's interval may not hold, that of the cost per
+    right answer is marked with the same reason.
     """
     if model.usd is None:
         return ""
@@ -101,7 +102,9 @@ def cost_text(model: ModelReport) -> str:
         return total
     each, low, high = model.usd_per_correct
     end = "∞" if high is None else f"${high:.3g}"
-    return f"{total}, ${each:.3g} per right answer [${low:.3g}, {end}]"
+    why = model.usd_per_correct_why
+    mark = f" (!) may not hold: {why}" if why else ""
+    return f"{total}, ${each:.3g} per right answer [${low:.3g}, {end}]{mark}"
 
 
 def group_reasons(undefined: Mapping[str, str]) -> dict[str, str]:
@@ -278,6 +281,7 @@ def model_to_json(model: ModelReport) -> dict[str, Any]:
         "truth": model.truth,
         "usd": model.usd,
         "usd_per_correct": model.usd_per_correct,
+        **({"usd_per_correct_why": model.usd_per_correct_why} if model.usd_per_correct_why else {}),
     }
 
 

@@ -114,9 +114,11 @@ def show_quality(args: argparse.Namespace, study: Study) -> None:
     with Store(study.store_url) as store:
         quality = read_quality(study, store)
     if not quality:
+        settings = "overlap" if study.is_open else "one of gold, repeat and overlap"
+        errors = "; oversight estimate shows experts' errors on units of gold" if study.is_open else ""
         raise BadInput(
-            "there are no control questions; set one of gold, repeat and overlap under [experts], then draw "
-            "questions with: oversight label route"
+            f"there are no control questions; set {settings} under [experts], then draw questions with: "
+            f"oversight label route{errors}"
         )
     emit(args, {"quality": quality_to_json(quality)}, quality_table(quality))
 

@@ -80,15 +80,16 @@ def route(args: argparse.Namespace, study: Study) -> None:
 
 
 def _tell_second(second: SecondDraw) -> str:
-    """Describe how many second questions were drawn, and how much narrower intervals should become."""
+    """Describe how many second questions were drawn, and how much narrower Two-phase should become."""
     text = (
         f"{counted(len(second.questions), 'second question')} about {len(second.questions)} of "
         f"{counted(second.left, 'item')} answered no"
     )
     if second.narrower < 1:
         text += (
-            "; judging by the models' votes, they should make intervals of oversight estimate "
-            f"{1 - second.narrower:.0%} narrower; compare and gate do not use them"
+            "; judging by the models' votes, the interval of Two-phase in oversight estimate --all should be "
+            f"{1 - second.narrower:.0%} narrower than without them; all other accuracies, compare and gate "
+            "do not use them"
         )
     return text
 

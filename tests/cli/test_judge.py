@@ -87,6 +87,28 @@ def test_judge_is_measured_and_corrects_the_models(study: Path, oversight: Overs
         assert one["saved"] > 0
 
 
+@pytest.mark.parametrize("abstention", ["0", "0.4"])
+def test_accuracy_without_judges_is_the_one_that_estimate_shows(
+    study: Path, oversight: Oversight, capsys: pytest.CaptureFixture[str], abstention: str
+) -> None:
+    Path("study.db").unlink()
+    oversight("items", "check")
+    for model in ("a", "b"):
+        oversight("predictions", "import", f"{model}.jsonl", "--model", model)
+    oversight("label", "route")
+    oversight("judge", "import", "wise.csv", "--judge", "wise")
+    oversight("label", "simulate", "--key", "key.csv", "--abstention", abstention)
+    shown = oversight("estimate")["models"]
+    for one in oversight("judge")["corrected"]:
+        for key, value in shown[one["model"]]["accuracy"].items():
+            assert one["plain"]["interval" if key == "method" else key] == value
+    capsys.readouterr()
+    assert main(["judge"]) == 0
+    out = capsys.readouterr().out
+    is_marked = abstention != "0"
+    assert ("] (!)" in out) == ("a: (!) may not hold: " in out) == is_marked
+
+
 def test_page_of_the_viewer_has_the_same_numbers(study: Path, oversight: Oversight) -> None:
     found = oversight("judge")
     loaded = read_study("study.toml")

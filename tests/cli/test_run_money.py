@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -162,7 +163,10 @@ def test_changed_template_is_reported_and_only_errors_are_retried(
         assert [run["spec"]["system"] for run in store.runs.read_runs()] == ["", "Be brief."]
 
 
-def test_report_has_the_cost_per_right_answer(lay_out: Callable[..., None], oversight: Oversight) -> None:
+@pytest.mark.parametrize("abstention", ["0", "0.4"])
+def test_report_has_the_cost_per_right_answer(
+    lay_out: Callable[..., None], oversight: Oversight, abstention: str
+) -> None:
     sure = (("red", -0.1),)
     with fake_openai(lambda p, n: Reply("red", logprobs=sure if n % 2 else (("red", -2.0),))) as server:
         lay_out(server, "logprobs = true\n")
@@ -174,16 +178,20 @@ def test_report_has_the_cost_per_right_answer(lay_out: Callable[..., None], over
         "id,label\n" + "".join(f"i{j},{'red' if j % 4 else 'blue'}\n" for j in range(N))
     )
     oversight("label", "route")
-    oversight("label", "simulate", "--key", "key.csv")
+    oversight("label", "simulate", "--key", "key.csv", "--abstention", abstention)
     model = oversight("estimate", "--set", "estimate.strata=confidence")["models"]["m"]
     each, low, high = model["usd_per_correct"]
     paid = (N + 1) * 0.037  # one extra call tested whether the endpoint reports log-probabilities
     assert model["usd"] == pytest.approx(paid)
     assert each == pytest.approx(paid / N / model["estimates"]["ml"]["estimate"])
     assert low < each < high
+    why = model["accuracy"]["why"]
+    assert bool(why) == (abstention != "0")
+    assert model.get("usd_per_correct_why", "") == why
     page = Path(oversight("report")["report"]).read_text()
     assert f"${paid:.4f} in all" in page
-    assert "per right answer" in page
+    assert "per right answer [" in page
+    assert bool(re.search(r"per right answer \[[^]]*\] \(!\) may not hold: ", page)) == bool(why)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.errors import EstimateError
@@ -71,6 +72,36 @@ def test_errors_that_cancel_do_not_pass() -> None:
     yes = (np.random.default_rng(10).random(n) < p).astype(np.float64)
     assert abs(yes.mean() - P[:n].mean()) < 0.03
     assert check_transport("j", JUDGE, AS_STATED, questions(np.arange(n), yes)).verdict == "fail"
+
+
+@pytest.mark.parametrize("high", [0, 1, 29])
+def test_too_few_answers_about_high_probabilities_are_undecided(high: int) -> None:
+    p = np.repeat([0.12, 0.19], [210, high])
+    judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(p.size, 2))
+    yes = (np.random.default_rng(4).random(p.size) < p).astype(np.float64)
+    found = check_transport("j", judge, AS_STATED, questions(np.arange(p.size), yes))
+    assert (found.verdict, list(found.parts)) == ("undecided", [])
+    assert f"210 answers on the target about low probabilities and {high} about high ones" in found.why
+    assert found.further == {0: None, 1: 6119, 29: 9}[high]
+
+
+@pytest.mark.parametrize(
+    ("n", "stated", "margin"), [(30, 0.02, 0.1), (50, 0.01, 0.1), (100, 0.01, 0.05), (200, 0.02, 0.1)]
+)
+@pytest.mark.parametrize("near", [0, 1])
+def test_false_pass_is_rare_near_0_and_1(n: int, stated: float, margin: float, near: int) -> None:
+    p = np.repeat([stated, 1 - stated], n)
+    judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(p.size, 2))
+    passed = 0.0
+    for wrong in range(n + 1):
+        yes = np.repeat([0.0, 1.0], n)
+        start = near * n
+        yes[start : start + wrong] = 1 - near
+        verdict = check_transport(
+            "j", judge, AS_STATED, questions(np.arange(p.size), yes), margin=margin
+        ).verdict
+        passed += binom.pmf(wrong, n, stated + margin) * (verdict == "pass")
+    assert passed <= 0.025
 
 
 def test_announced_questions_settle_it_in_most_studies() -> None:

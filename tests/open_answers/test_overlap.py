@@ -97,6 +97,21 @@ def test_equal_replies_change_nothing(begin: Callable[..., None], oversight: Ove
     assert (everybody["agrees"]["successes"], everybody["agrees"]["of"]) == (pairs, pairs)
 
 
+def test_quality_without_second_experts_names_the_settings_of_an_open_study(
+    begin: Callable[..., None], oversight: Oversight
+) -> None:
+    begin(more='[experts]\ngold = "gold.csv"')
+    rows = "".join(
+        f'{item},{model},"{unit}",{label}\n' for (item, model, unit), label in read_truth().items()
+    )
+    Path("gold.csv").write_text("item,model,unit,label\n" + rows)
+    oversight("label", "route")
+    oversight("label", "simulate", "--key", KEY)
+    error = oversight("experts", "quality", code=2)["error"]
+    assert "set overlap under [experts]" in error
+    assert "oversight estimate shows experts' errors on units of gold" in error
+
+
 def test_different_replies_cast_doubt(
     begin: Callable[..., None], oversight: Oversight, capsys: pytest.CaptureFixture[str]
 ) -> None:

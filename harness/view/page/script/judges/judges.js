@@ -23,6 +23,7 @@ export async function showJudgesPage() {
     qualityTable(found.judges),
     accuracyPicture(found.corrected),
     noteList(found.corrected.filter((row) => row.why).map((row) => `${row.model}: ${row.why}`)),
+    noteList(found.marks),
     correlationPicture(found.dependence),
     noteList(pairsOf(found.dependence).filter((pair) => pair.correlation.why)
       .map((pair) => `errors of ${pair.first} and ${pair.second}: not told: ${pair.correlation.why}`)),
@@ -76,9 +77,10 @@ function inside(value) {
 
 function accuracyPicture(corrected) {
   const rows = corrected.flatMap((row) => [
-    row.plain && { label: row.model, value: inside(row.plain.estimate), low: row.plain.low, high: row.plain.high, series: 0 },
+    row.plain && { label: row.model, value: inside(row.plain.estimate), low: row.plain.low, high: row.plain.high,
+      holds: row.plain.holds, series: 0 },
     row.judged && { label: `${row.model} with judges`, value: inside(row.judged.estimate), low: row.judged.low,
-      high: row.judged.high, series: 1 },
+      high: row.judged.high, holds: row.judged.holds, series: 1 },
   ]).filter(Boolean);
   if (!rows.length) return null;
   return pictureOf({
