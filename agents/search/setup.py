@@ -24,6 +24,7 @@ from oversight.agents.search.fitness.expert_labels import (
 )
 from oversight.agents.search.item_splits import (
     collect_labels,
+    describe_old_splits,
     describe_rates,
     draw_splits,
     find_pool,
@@ -125,7 +126,7 @@ def prepare_search(
         shown = find_solved(splits["feedback"], feedback, section.examples, shape.max_words)
         examples = [asdict(example) for example in shape.examples or shown]
         known = {**spec, "shown": examples, "partial": partial, "answered": answered}
-        known["sessions"] = "item"
+        known |= {"sessions": "item", "placed": "circle"}
         searches.add_search(
             search, known, {name: [item.id for item in part] for name, part in splits.items()}
         )
@@ -209,6 +210,7 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
         doubts=(
             *([WITHOUT_EXAMPLE] if ERASED in spec else []),
             *spec.get("partial", ()),
+            *([] if "placed" in spec else describe_old_splits(_all_items(archive), clusters)),
             *describe_rates(rates),
             *filter(None, [OpenStudy(study, store).doubt]),
         ),
