@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from oversight.agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
 from oversight.agents.sandbox import open_sandbox
+from oversight.agents.search.answering import refuse_unpriced
 from oversight.agents.search.checked_settings import LEAST, as_published, check_settings, optimiser_name
 from oversight.agents.search.context import FEWEST, SearchContext
 from oversight.agents.search.fitness.archive import Archive, load_archive
@@ -86,7 +87,9 @@ def prepare_search(
     refuse_panel(study, "search")
     section, remarks = as_published(section)
     check_settings(section)
-    optimiser_name(study, section)
+    refuse_unpriced(
+        study, section.usd, model_name(study, section.model), *filter(None, [optimiser_name(study, section)])
+    )
     # Check that the sandbox tier in the settings exists; the sandbox is not started here.
     open_sandbox(section.tier)
     programs = load_programs(study, section)
