@@ -90,6 +90,25 @@ def check_settings(section: SearchSection) -> None:
         raise ConfigError(f"search: `split` must be shares that sum to at most 1, is {dict(s.split)}")
 
 
+def refuse_partial_split(section: SearchSection) -> None:
+    """Raise an error if `split` leaves out a set, because the set would silently have no items.
+
+    With ``parity``, `split` may leave out the set confirm.
+
+    Raises
+    ------
+    ConfigError
+        If a set is left out; the message names all of these sets.
+    """
+    names = list(SearchSection.model_fields["split"].default)
+    missing = [n for n in names if n not in section.split and not (section.parity and n == "confirm")]
+    if missing:
+        raise ConfigError(
+            f"search: `split` has no share for {', '.join(missing)}; set all of {', '.join(names)} "
+            "(0 for a set without items)"
+        )
+
+
 def optimiser_name(study: Study, section: SearchSection) -> str:
     """Return the name of the model that writes programs; empty for the policy ``"recombine"``.
 

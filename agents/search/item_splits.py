@@ -23,6 +23,8 @@ from oversight.harness.estimate import collected_part, find_reason, find_unequal
 from oversight.harness.types import Item
 
 SPLITS = ("feedback", "select", "confirm", "test")
+UNTESTED = "there is no sealed test, because the set test has no items"
+"""Note on a search whose winner cannot be tested."""
 
 
 def collect_labels(labels: LabelColumns) -> tuple[LabelColumns, list[str]]:

@@ -16,7 +16,7 @@ from oversight.agents.search.fitness.archive import Archive
 from oversight.agents.search.fitness.board import Board
 from oversight.agents.search.fitness.empirical_bayes import compare_paired
 from oversight.agents.search.fitness.scores import score_items
-from oversight.agents.search.item_splits import AnswerGaps, know_rates
+from oversight.agents.search.item_splits import UNTESTED, AnswerGaps, know_rates
 from oversight.agents.search.loop import TWICE
 from oversight.agents.standalone import Workflow
 from oversight.harness import BadInput, EstimateError
@@ -201,7 +201,7 @@ def report_winner(
         confirmed=found.confirmed,
         test=estimates[0][0],
         start_test=estimates[-1][0],
-        untested="; ".join(dict.fromkeys(why for _, why in estimates if why)) if items else "",
+        untested="; ".join(dict.fromkeys(why for _, why in estimates if why)) if items else UNTESTED,
         difference=_difference(columns, own) if items else "",
         truth=truths[0],
         start_truth=truths[-1],

@@ -14,7 +14,13 @@ from pydantic import ValidationError
 from oversight.agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
 from oversight.agents.sandbox import open_sandbox
 from oversight.agents.search.answering import refuse_unpriced
-from oversight.agents.search.checked_settings import LEAST, as_published, check_settings, optimiser_name
+from oversight.agents.search.checked_settings import (
+    LEAST,
+    as_published,
+    check_settings,
+    optimiser_name,
+    refuse_partial_split,
+)
 from oversight.agents.search.context import FEWEST, SearchContext
 from oversight.agents.search.fitness.archive import Archive, load_archive
 from oversight.agents.search.fitness.expert_labels import (
@@ -24,6 +30,7 @@ from oversight.agents.search.fitness.expert_labels import (
     keep_complementary,
 )
 from oversight.agents.search.item_splits import (
+    UNTESTED,
     collect_labels,
     describe_old_splits,
     describe_rates,
@@ -87,6 +94,8 @@ def prepare_search(
     refuse_panel(study, "search")
     section, remarks = as_published(section)
     check_settings(section)
+    if begun is None:
+        refuse_partial_split(section)
     refuse_unpriced(
         study, section.usd, model_name(study, section.model), *filter(None, [optimiser_name(study, section)])
     )
@@ -213,6 +222,7 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
         doubts=(
             *([WITHOUT_EXAMPLE] if ERASED in spec else []),
             *spec.get("partial", ()),
+            *([] if archive.splits.get("test") else [UNTESTED]),
             *([] if "placed" in spec else describe_old_splits(_all_items(archive), clusters)),
             *describe_rates(rates),
             *filter(None, [OpenStudy(study, store).doubt]),
@@ -309,12 +319,11 @@ def model_name(study: Study, name: str) -> str:
 def _describe_labels(items: Sequence[Item], labels: AnyLabels, section: SearchSection) -> list[str]:
     yes = int((ExpertLabels.of_items(items, labels).truth >= 0).sum())
     became = (
-        "are left out" if section.labels == "no" else "count as a no about another, randomly drawn option"
+        "are left out, also from the test"
+        if section.labels == "no"
+        else "count as a no about another, randomly drawn option; the test uses all answers"
     )
-    told = [
-        f"the search uses only complementary labels: {yes} items with a yes {became}; "
-        "the test uses all answers"
-    ]
+    told = [f"the search uses only complementary labels: {yes} items with a yes {became}"]
     if section.labels == "no" and len({len(item.options) for item in items}) > 1:
         told.append(
             "items with few options get a yes more often and are left out more often, so all accuracies "

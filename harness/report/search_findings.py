@@ -65,7 +65,7 @@ class SearchedWinner:
     difference
         Text of the paired comparison of winner and start on the test items, with its interval.
     untested
-        Reason why the answers do not determine accuracies; empty if they do, or if there are no test items.
+        Reason why the answers do not determine accuracies, or why there are none; empty if they do.
     truth, start_truth
         Accuracies of winner and start according to the sealed answer key; None if the key was not opened.
     unanswered
