@@ -324,8 +324,8 @@ def _difference(
     winner, start = (math.nan if each is None else 100 * each.clipped for each in estimates)
     if f"{winner - start:+z.1f}" not in (f"{points:+z.1f}", "+nan"):
         found += (
-            "; this is estimated from pairs of answers, and each accuracy by another estimator: the two "
-            f"accuracies differ by {winner - start:+z.1f} points"
+            "; this is estimated from pairs of answers, by another estimator than the two accuracies, which "
+            f"differ by {winner - start:+z.1f} points"
         )
     return f"{found}; doubtful: {pair.why}" if pair.why else found
 

@@ -129,7 +129,7 @@ def test_difference_says_by_how_much_the_two_accuracies_differ(searched: Path, o
     winner = oversight("search", "show", "--study", str(searched / "study.toml"))["search"]["winner"]
     ends = [min(1.0, max(0.0, winner[name]["value"])) for name in ("test", "start_test")]
     gap = f"{100 * (ends[0] - ends[1]):+z.1f} points"
-    told = f"the two accuracies differ by {gap}" in winner["difference"]
+    told = f"the two accuracies, which differ by {gap}" in winner["difference"]
     assert told != winner["difference"].startswith(gap)
 
 
