@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from oversight.agents.runtime import Broker, Workbench, answer_items, find_runner
 from oversight.agents.sandbox import Sandbox
+from oversight.agents.search.checked_settings import price_of
 from oversight.agents.search.context import Evaluate, SearchContext
-from oversight.harness import BadInput, ConfigError
-from oversight.harness.analysis import study_prices
+from oversight.harness import BadInput
 from oversight.harness.config import Study
-from oversight.harness.llm import Budget, Price, RunTerms, Target, make_spec
+from oversight.harness.llm import Budget, Price, RunTerms
 from oversight.harness.output import say
 from oversight.harness.store import SEARCHES, Store
 
@@ -23,28 +23,6 @@ class Answering:
 
     evaluate: Evaluate
     writer: Broker | None
-
-
-def price_of(study: Study, name: str) -> Price | None:
-    """Return the price of a model of study.toml; None if it is unknown."""
-    settings = study.model(name)
-    return Target(make_spec(name, settings, "$text", None), settings).priced(study_prices(study)).price
-
-
-def refuse_unpriced(study: Study, usd: float | None, *models: str) -> None:
-    """Raise an error if a search has a cap in dollars and the price of one of its models is unknown.
-
-    Raises
-    ------
-    ConfigError
-        If a price is unknown; the message names the model.
-    """
-    for name in models:
-        if usd is not None and price_of(study, name) is None:
-            raise ConfigError(
-                f"search: usd = {usd} needs the price of the model {name!r}, which is unknown: add the model "
-                f"{study.model(name).model!r} to prices.toml, or set `tokens` instead"
-            )
 
 
 @asynccontextmanager

@@ -21,8 +21,8 @@ from oversight.agents.runtime import (
     replay_program,
 )
 from oversight.agents.sandbox import Sandbox, open_sandbox
-from oversight.agents.search.answering import open_answering, price_of
-from oversight.agents.search.checked_settings import optimiser_name
+from oversight.agents.search.answering import open_answering
+from oversight.agents.search.checked_settings import optimiser_name, price_of
 from oversight.agents.search.confirmation import confirm_finalists
 from oversight.agents.search.context import PORTION, SearchContext
 from oversight.agents.search.loop import ASK_AGAIN, RAISE, Ended, search

@@ -13,13 +13,13 @@ from pydantic import ValidationError
 
 from oversight.agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
 from oversight.agents.sandbox import open_sandbox
-from oversight.agents.search.answering import refuse_unpriced
 from oversight.agents.search.checked_settings import (
     LEAST,
     as_published,
     check_settings,
     optimiser_name,
     refuse_partial_split,
+    refuse_unpriced,
 )
 from oversight.agents.search.context import FEWEST, SearchContext
 from oversight.agents.search.fitness.archive import Archive, load_archive
