@@ -117,13 +117,13 @@ class DryRunBroker:
     words
         Content of fields without choices.
     asked
-        (text, path) of a request → number of characters that its call would send and receive. Contains each
+        (text, path) of a request → numbers of characters that its call would send and receive. Contains each
         call that a broker would pay for.
     """
 
     pick: int | None
     words: str = "Some words."
-    asked: dict[tuple[str, str], int] = field(default_factory=dict)
+    asked: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
 
     async def ask(self, request: Request, path: str, **_: object) -> ModelReply:
         """Return a made-up reply that fits the request's schema."""
@@ -136,7 +136,7 @@ class DryRunBroker:
         }
         reply = json.dumps(fields)
         sent = sum(len(message.content) for message in request.messages)
-        self.asked[text, path] = sent + len(reply)
+        self.asked[text, path] = sent, len(reply)
         return ModelReply(reply, "stop", 1, 1)
 
 

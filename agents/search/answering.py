@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from oversight.agents.runtime import Broker, Workbench, answer_items, find_runner
 from oversight.agents.sandbox import Sandbox
+from oversight.agents.search.checked_settings import price_of
 from oversight.agents.search.context import Evaluate, SearchContext
 from oversight.harness import BadInput
-from oversight.harness.analysis import study_prices
 from oversight.harness.config import Study
-from oversight.harness.llm import Budget, Price, RunTerms, Target, make_spec
+from oversight.harness.llm import Budget, Price, RunTerms
 from oversight.harness.output import say
-from oversight.harness.store import Store
+from oversight.harness.store import SEARCHES, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +23,6 @@ class Answering:
 
     evaluate: Evaluate
     writer: Broker | None
-
-
-def price_of(study: Study, name: str) -> Price | None:
-    """Return the price of a model of study.toml; None if it is unknown."""
-    settings = study.model(name)
-    return Target(make_spec(name, settings, "$text", None), settings).priced(study_prices(study)).price
 
 
 @asynccontextmanager
@@ -55,11 +49,11 @@ async def open_answering(
     section, price = context.section, price_of(study, name)
     budget = Budget(section.usd, section.tokens, price)
     async with AsyncExitStack() as stack:
-        runs = {context.id: f"search {context.id}"}
+        runs = {context.id: f"search {context.id}", SEARCHES: "a search of this study"}
         locked = store.locks.hold(runs, wait=terms.wait, take_over=terms.take_over, tell=say)
         stack.enter_context(locked)
         _refuse_changed_items(store, context)
-        _charge_before(store, context.id, price, budget)
+        _charge_before(study, store, context.id, budget)
 
         async def open_broker(other: str) -> Broker:
             settings, cost = study.model(other), price_of(study, other)
@@ -99,7 +93,20 @@ def _refuse_changed_items(store: Store, context: SearchContext) -> None:
             raise BadInput(f"item {item.id!r} was removed or corrected meanwhile; run the command again")
 
 
-def _charge_before(store: Store, search: str, price: Price | None, budget: Budget) -> None:
-    """Charge the budget with all calls made since a search began, at `price` if their cost is not stored."""
+def _charge_before(study: Study, store: Store, search: str, budget: Budget) -> None:
+    """Charge the budget with all calls made since a search began, at the prices stored with the calls.
+
+    A call without a stored price does not record its model, so it is charged at the highest price of the
+    study's models.
+    """
     usd, tokens, unpriced = store.searches.read_spent(search)
-    budget.charge_amounts(usd + (0.0 if price is None else price.dollars(*unpriced)), tokens)
+    known = [price for name in study.models if (price := price_of(study, name))]
+    if known and any(unpriced):
+        highest = Price(max(price.input for price in known), max(price.output for price in known))
+        if more := highest.dollars(*unpriced):
+            say(
+                f"search {search}: calls were made before their price was known; their {sum(unpriced):,} "
+                f"tokens are charged at the highest price of the study's models, ${more:.2f}"
+            )
+        usd += more
+    budget.charge_amounts(usd, tokens)

@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from oversight.harness import ConfigError
+from oversight.harness.analysis import study_prices
 from oversight.harness.config import SearchSection, Study
+from oversight.harness.llm import Price, Target, make_spec
 
 REPLICATES = {"aflow": 3, "adas": 1}
 """Number of validation runs of every candidate, for each published policy."""
@@ -90,6 +92,25 @@ def check_settings(section: SearchSection) -> None:
         raise ConfigError(f"search: `split` must be shares that sum to at most 1, is {dict(s.split)}")
 
 
+def refuse_partial_split(section: SearchSection) -> None:
+    """Raise an error if `split` leaves out a set, because the set would silently have no items.
+
+    With ``parity``, `split` may leave out the set confirm.
+
+    Raises
+    ------
+    ConfigError
+        If a set is left out; the message names all of these sets.
+    """
+    names = list(SearchSection.model_fields["split"].default)
+    missing = [n for n in names if n not in section.split and not (section.parity and n == "confirm")]
+    if missing:
+        raise ConfigError(
+            f"search: `split` has no share for {', '.join(missing)}; set all of {', '.join(names)} "
+            "(0 for a set without items)"
+        )
+
+
 def optimiser_name(study: Study, section: SearchSection) -> str:
     """Return the name of the model that writes programs; empty for the policy ``"recombine"``.
 
@@ -107,3 +128,25 @@ def optimiser_name(study: Study, section: SearchSection) -> str:
         )
     study.model(section.optimiser)
     return section.optimiser
+
+
+def price_of(study: Study, name: str) -> Price | None:
+    """Return the price of a model of study.toml; None if it is unknown."""
+    settings = study.model(name)
+    return Target(make_spec(name, settings, "$text", None), settings).priced(study_prices(study)).price
+
+
+def refuse_unpriced(study: Study, usd: float | None, *models: str) -> None:
+    """Raise an error if a search has a cap in dollars and the price of one of its models is unknown.
+
+    Raises
+    ------
+    ConfigError
+        If a price is unknown; the message names the model.
+    """
+    for name in models:
+        if usd is not None and price_of(study, name) is None:
+            raise ConfigError(
+                f"search: usd = {usd} needs the price of the model {name!r}, which is unknown: add the model "
+                f"{study.model(name).model!r} to prices.toml, or set `tokens` instead"
+            )

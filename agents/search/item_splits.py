@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -24,6 +23,8 @@ from oversight.harness.estimate import collected_part, find_reason, find_unequal
 from oversight.harness.types import Item
 
 SPLITS = ("feedback", "select", "confirm", "test")
+UNTESTED = "there is no sealed test, because the set test has no items"
+"""Note on a search whose winner cannot be tested."""
 
 
 def collect_labels(labels: LabelColumns) -> tuple[LabelColumns, list[str]]:
@@ -118,6 +119,17 @@ def describe_rates(rates: Mapping[str, float]) -> list[str]:
     ]
 
 
+def describe_old_splits(items: Sequence[Item], clusters: Mapping[str, str]) -> list[str]:
+    """Return a warning about a search of an older version, if its splits depended on the size of clusters."""
+    if len({len(group) for group in group_items(items, clusters)}) < 2:
+        return []
+    return [
+        "an older version split the items of this search: large clusters, and items with many copies, are "
+        "too frequent in the set feedback and too rare in the set test, so the intervals may be wrong; start "
+        "another search with another seed: oversight search start --set study.seed=N"
+    ]
+
+
 def refuse_unscorable(labelled: ExpertLabels) -> None:
     """Raise an error if these labels cannot score every possible answer; call this before any model call."""
     try:
@@ -147,6 +159,8 @@ def draw_splits(
 
     Items of one cluster, and copies of an item, are in the same split. If they were not, a proposal could be
     scored on a patient or an item that it has seen in another split, and results would be biased upwards.
+    A cluster's probability of a split is the split's share of the items, whatever the size of the cluster. So
+    the number of items in a split varies by about the size of a cluster.
 
     Raises
     ------
@@ -162,15 +176,14 @@ def draw_splits(
         (i for i, known in zip(items, answered, strict=True) if known),
         key=lambda i: derive_seed(seed, "split", i.id),
     )
-    clusters = said.cluster.by_id(said.index) if said.cluster else {}
-    waiting = deque(_group(pool, clusters))
+    placed = _place(pool, said.cluster.by_id(said.index) if said.cluster else {}, seed)
     splits: dict[str, tuple[Item, ...]] = {}
+    first = 0
     for name in SPLITS:
         count = min(round(shares.get(name, 0.0) * len(pool)), most if name == "select" else len(pool))
-        part: list[Item] = []
-        while waiting and len(part) + len(waiting[0]) <= count:
-            part += waiting.popleft()
+        part = [item for place, group in placed if first <= place < first + count for item in group]
         splits[name] = tuple(sorted(part, key=lambda i: derive_seed(seed, "split", i.id)))
+        first += count
     if len(splits["select"]) < least:
         raise BadInput(
             f"search: {len(pool)} items have an expert's answer, and {len(splits['select'])} of them are "
@@ -194,8 +207,26 @@ def order_by_worth(items: Sequence[Item], labelled: ExpertLabels) -> tuple[Item,
     return tuple(items[i] for i in np.argsort(-labelled.ruled_out, kind="stable"))
 
 
-def _group(pool: Sequence[Item], clusters: Mapping[str, str]) -> list[list[Item]]:
-    """Group items that share a cluster or are copies, in the order of the first item of each group."""
+def _place(
+    pool: Sequence[Item], clusters: Mapping[str, str], seed: int
+) -> list[tuple[int, tuple[Item, ...]]]:
+    """Arrange groups of items in random order on a circle; return each group's first position, and the group.
+
+    The circle has one position per item of `pool`, which is in random order. Its first item is at position 0,
+    so each position is equally probable as the first one of a group, whatever the size of the group.
+    """
+    if not pool:
+        return []
+    groups = [sorted(group, key=lambda i: i.id) for group in group_items(pool, clusters)]
+    # One item per group, chosen without regard to the random order: the first of several items in that order
+    # would be earlier the larger the group is.
+    groups.sort(key=lambda group: (pool[0] not in group, derive_seed(seed, "split", group[0].id)))
+    starts = np.cumsum([0, *map(len, groups[:-1])]) - groups[0].index(pool[0])
+    return [(int(at) % len(pool), tuple(group)) for at, group in zip(starts, groups, strict=True)]
+
+
+def group_items(pool: Sequence[Item], clusters: Mapping[str, str]) -> list[list[Item]]:
+    """Group items that share a cluster or are copies; `clusters` maps item ids to clusters."""
     found: dict[str, list[Item]] = {}
     joined: dict[tuple[str, str], str] = {}
     for item in pool:

@@ -21,8 +21,8 @@ from oversight.agents.runtime import (
     replay_program,
 )
 from oversight.agents.sandbox import Sandbox, open_sandbox
-from oversight.agents.search.answering import open_answering, price_of
-from oversight.agents.search.checked_settings import optimiser_name
+from oversight.agents.search.answering import open_answering
+from oversight.agents.search.checked_settings import optimiser_name, price_of
 from oversight.agents.search.confirmation import confirm_finalists
 from oversight.agents.search.context import PORTION, SearchContext
 from oversight.agents.search.loop import ASK_AGAIN, RAISE, Ended, search
@@ -96,9 +96,9 @@ class Costs:
 
 
 Size: TypeAlias = FloatArray
-"""Number of calls and number of tokens, for example of a program per item."""
-Calls = dict[tuple[str, str], int]
-"""Characters of each call, by request and path, because identical calls of several programs are made once."""
+"""Numbers of calls, tokens sent and tokens received, for example of a program per item."""
+Calls = dict[tuple[str, str], tuple[int, int]]
+"""Characters that each call sends and receives, by request and path, because programs may share a call."""
 
 
 async def estimate_costs(study: Study, context: SearchContext) -> Costs:
@@ -108,21 +108,20 @@ async def estimate_costs(study: Study, context: SearchContext) -> Costs:
         sizes = [await _measure(context, sandbox, program) for program in context.programs]
         known = {call: size for calls in sizes for call, size in calls.items()}
         made = [await _measure(context, sandbox, program) for program in _draw_children(context)]
-        meta = _count_meta_tokens(context, sandbox)
+        meta = _measure_meta(context, sandbox)
     new = [{call: size for call, size in child.items() if call not in known} for child in made]
     child = np.mean([_add_up(calls) for calls in new], axis=0)
     fixed = _price_once(context, _add_up(sizes[0]), _add_up(known), child)
     each = child * _count_items(context)
     number = section.candidates
-    once = _price(study, section, fixed[1], 0)
-    proposal = _price(study, section, each[1], meta)
-    is_known = once[0] < math.inf
+    once = _price(study, section, fixed, np.zeros(3))
+    proposal = _price(study, section, each, meta)
     return Costs(
         calls=round(fixed[0] + each[0] * number),
-        tokens=round(fixed[1]) + number * round(each[1]),
-        meta_tokens=meta * number,
-        usd=once[0] + number * proposal[0] if is_known else None,
-        affordable=_count_affordable(section, once, proposal) if is_known or section.usd is None else None,
+        tokens=round(fixed[1:].sum()) + number * round(each[1:].sum()),
+        meta_tokens=round(meta[1:].sum()) * number,
+        usd=once[0] + number * proposal[0] if once[0] < math.inf else None,
+        affordable=_count_affordable(section, once, proposal),
     )
 
 
@@ -139,7 +138,8 @@ async def _measure(context: SearchContext, sandbox: Sandbox, program: Program) -
 
 def _add_up(calls: Calls) -> Size:
     """Return the usage of these calls per sampled item."""
-    return np.array([len(calls), sum(calls.values()) / _CHARACTERS_PER_TOKEN]) / _SAMPLE
+    characters = np.array(list(calls.values())).reshape(-1, 2).sum(axis=0)
+    return np.array([len(calls), *characters / _CHARACTERS_PER_TOKEN]) / _SAMPLE
 
 
 def _sample_items(context: SearchContext) -> list[Item]:
@@ -185,27 +185,27 @@ def _count_items(context: SearchContext) -> float:
     return raced * section.replicates + judged + tested
 
 
-def _count_meta_tokens(context: SearchContext, sandbox: Sandbox) -> int:
-    """Return the optimiser's tokens per proposal; each call of a conversation repeats all earlier turns."""
+def _measure_meta(context: SearchContext, sandbox: Sandbox) -> Size:
+    """Return the optimiser's usage per proposal; each call of a conversation repeats all earlier turns."""
     calls = META_CALLS[context.section.policy]
     source = sum(len(program.source) for program in context.programs) / len(context.programs)
     guide = len(write_guide(sandbox.restrictions(), context.roles, context.shape))
     first = guide + source * (_SHOWN if context.section.policy == "adas" else 2)
     reply = source + _THOUGHT
-    characters = sum(first + turn * (reply + _THOUGHT) + reply for turn in range(calls))
-    return round(characters / _CHARACTERS_PER_TOKEN)
+    sent = sum(first + turn * (reply + _THOUGHT) for turn in range(calls))
+    return np.array([calls, sent / _CHARACTERS_PER_TOKEN, calls * reply / _CHARACTERS_PER_TOKEN])
 
 
-def _price(study: Study, section: SearchSection, tokens: float, meta_tokens: int) -> tuple[float, int]:
+def _price(study: Study, section: SearchSection, programs: Size, optimiser: Size) -> tuple[float, int]:
     """Return the total cost of programs and optimiser in dollars (infinite without a price) and in tokens."""
-    used = {model_name(study, section.model): round(tokens)}
-    if writer := optimiser_name(study, section):
-        used[writer] = used.get(writer, 0) + meta_tokens
     usd = 0.0
-    for name, number in used.items():
-        price = price_of(study, name)
-        usd += math.inf if price is None else price.dollars(number, 0)
-    return usd, sum(used.values())
+    names = model_name(study, section.model), optimiser_name(study, section)
+    tokens = [round(used[1:].sum()) for used in (programs, optimiser)]
+    for name, used, total in zip(names, (programs, optimiser), tokens, strict=True):
+        if name:
+            price, received = price_of(study, name), round(used[2])
+            usd += math.inf if price is None else price.dollars(total - received, received)
+    return usd, sum(tokens)
 
 
 def _count_affordable(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -16,7 +17,7 @@ from oversight.agents.search.fitness.archive import Archive
 from oversight.agents.search.fitness.board import Board
 from oversight.agents.search.fitness.empirical_bayes import compare_paired
 from oversight.agents.search.fitness.scores import score_items
-from oversight.agents.search.item_splits import AnswerGaps, know_rates
+from oversight.agents.search.item_splits import UNTESTED, AnswerGaps, know_rates
 from oversight.agents.search.loop import TWICE
 from oversight.agents.standalone import Workflow
 from oversight.harness import BadInput, EstimateError
@@ -68,6 +69,7 @@ def report_search(
         a_a=a_a(context, board),
         power=[*context.describe_labels(), *_tell_removed(store)],
         spent=count_spent(archive),
+        counted=store.searches.read_spent(context.id)[1],
         settings=section.model_dump(),
     )
 
@@ -201,8 +203,8 @@ def report_winner(
         confirmed=found.confirmed,
         test=estimates[0][0],
         start_test=estimates[-1][0],
-        untested="; ".join(dict.fromkeys(why for _, why in estimates if why)) if items else "",
-        difference=_difference(columns, own) if items else "",
+        untested="; ".join(dict.fromkeys(why for _, why in estimates if why)) if items else UNTESTED,
+        difference=_difference(columns, own, [found for found, _ in estimates]) if items else "",
         truth=truths[0],
         start_truth=truths[-1],
         unanswered=_count_unanswered(tested[found.id], tested[context.start]),
@@ -302,8 +304,13 @@ def _doubt_winner(archive: Archive, winner: Winner, labels: LabelColumns, gaps: 
     return "; ".join(filter(None, (failed, missing)))
 
 
-def _difference(predictions: Mapping[str, PredictionColumns], labels: LabelColumns) -> str:
-    """Describe the difference between the accuracies of the winner and the start on the test items."""
+def _difference(
+    predictions: Mapping[str, PredictionColumns], labels: LabelColumns, estimates: Sequence[Estimate | None]
+) -> str:
+    """Describe the difference between the accuracies of the winner and the start on the test items.
+
+    `estimates` are the two accuracies. The text also contains their difference if it is not the paired one.
+    """
     if len(predictions) < 2:
         return "the start workflow itself won"
     if not np.logical_and.reduce([p.ran for p in predictions.values()])[labels.item].any():
@@ -313,8 +320,14 @@ def _difference(predictions: Mapping[str, PredictionColumns], labels: LabelColum
     except EstimateError as error:
         return f"unknown: {error}"
     points, low, high = (100 * x for x in (pair.difference, pair.low, pair.high))
-    doubt = f"; doubtful: {pair.why}" if pair.why else ""
-    return f"{points:+z.1f} points, 95 % interval {low:+z.1f} to {high:+z.1f} ({pair.items} items){doubt}"
+    found = f"{points:+z.1f} points, 95 % interval {low:+z.1f} to {high:+z.1f} ({pair.items} items)"
+    winner, start = (math.nan if each is None else 100 * each.clipped for each in estimates)
+    if f"{winner - start:+z.1f}" not in (f"{points:+z.1f}", "+nan"):
+        found += (
+            "; this is estimated from pairs of answers, by another estimator than the two accuracies, which "
+            f"differ by {winner - start:+z.1f} points"
+        )
+    return f"{found}; doubtful: {pair.why}" if pair.why else found
 
 
 def _tell_removed(store: Store) -> list[str]:

@@ -13,7 +13,14 @@ from pydantic import ValidationError
 
 from oversight.agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
 from oversight.agents.sandbox import open_sandbox
-from oversight.agents.search.checked_settings import LEAST, as_published, check_settings, optimiser_name
+from oversight.agents.search.checked_settings import (
+    LEAST,
+    as_published,
+    check_settings,
+    optimiser_name,
+    refuse_partial_split,
+    refuse_unpriced,
+)
 from oversight.agents.search.context import FEWEST, SearchContext
 from oversight.agents.search.fitness.archive import Archive, load_archive
 from oversight.agents.search.fitness.expert_labels import (
@@ -23,7 +30,9 @@ from oversight.agents.search.fitness.expert_labels import (
     keep_complementary,
 )
 from oversight.agents.search.item_splits import (
+    UNTESTED,
     collect_labels,
+    describe_old_splits,
     describe_rates,
     draw_splits,
     find_pool,
@@ -85,7 +94,11 @@ def prepare_search(
     refuse_panel(study, "search")
     section, remarks = as_published(section)
     check_settings(section)
-    optimiser_name(study, section)
+    if begun is None:
+        refuse_partial_split(section)
+    refuse_unpriced(
+        study, section.usd, model_name(study, section.model), *filter(None, [optimiser_name(study, section)])
+    )
     # Check that the sandbox tier in the settings exists; the sandbox is not started here.
     open_sandbox(section.tier)
     programs = load_programs(study, section)
@@ -125,7 +138,7 @@ def prepare_search(
         shown = find_solved(splits["feedback"], feedback, section.examples, shape.max_words)
         examples = [asdict(example) for example in shape.examples or shown]
         known = {**spec, "shown": examples, "partial": partial, "answered": answered}
-        known["sessions"] = "item"
+        known |= {"sessions": "item", "placed": "circle"}
         searches.add_search(
             search, known, {name: [item.id for item in part] for name, part in splits.items()}
         )
@@ -209,6 +222,8 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
         doubts=(
             *([WITHOUT_EXAMPLE] if ERASED in spec else []),
             *spec.get("partial", ()),
+            *([] if archive.splits.get("test") else [UNTESTED]),
+            *([] if "placed" in spec else describe_old_splits(_all_items(archive), clusters)),
             *describe_rates(rates),
             *filter(None, [OpenStudy(study, store).doubt]),
         ),
@@ -304,12 +319,11 @@ def model_name(study: Study, name: str) -> str:
 def _describe_labels(items: Sequence[Item], labels: AnyLabels, section: SearchSection) -> list[str]:
     yes = int((ExpertLabels.of_items(items, labels).truth >= 0).sum())
     became = (
-        "are left out" if section.labels == "no" else "count as a no about another, randomly drawn option"
+        "are left out, also from the test"
+        if section.labels == "no"
+        else "count as a no about another, randomly drawn option; the test uses all answers"
     )
-    told = [
-        f"the search uses only complementary labels: {yes} items with a yes {became}; "
-        "the test uses all answers"
-    ]
+    told = [f"the search uses only complementary labels: {yes} items with a yes {became}"]
     if section.labels == "no" and len({len(item.options) for item in items}) > 1:
         told.append(
             "items with few options get a yes more often and are left out more often, so all accuracies "

@@ -15,6 +15,7 @@ from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, RunHeld
 from oversight.harness.output import did_you_mean
 from oversight.harness.store import (
+    SEARCHES,
     UNDER_WAY,
     AuditEvent,
     AuditRecord,
@@ -205,6 +206,7 @@ def _refuse_at_work(store: Store, item_id: str) -> None:
     runs = store.runs.read_runs()
     names = {run["id"]: f"run of {run['name']}" for run in runs}
     names |= {search["id"]: f"search {search['id']}" for search in store.searches.read_searches()}
+    names[SEARCHES] = "a search of this study"
     for lock in store.locks.find_held():
         ended = "if that process has ended, take over its run with --take-over"
         hint = ended if lock.is_elsewhere else "wait until it has ended, or stop it"

@@ -9,6 +9,7 @@ the same answers. `check_look` checks all this.
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -41,6 +42,18 @@ from oversight.harness.estimate import (
 )
 from oversight.harness.output import counted, did_you_mean
 from oversight.harness.store import AuditEvent, ControlKind, PlannedLook, RunColumns, Store
+
+
+def _read_syntax(source: str) -> str:
+    """Return a program without its comments, docstrings and layout; an unreadable source is not changed."""
+    try:
+        tree = ast.parse(source)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.AsyncFunctionDef | ast.FunctionDef | ast.ClassDef):
+                del node.body[: ast.get_docstring(node, clean=False) is not None]
+        return ast.dump(tree)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return source
 
 
 def requested_interval(study: Study) -> str | None:
@@ -551,25 +564,29 @@ class OpenStudy:
 
     @cached_property
     def _winners(self) -> dict[str, str]:
-        """Source code of each search's winner → id of the search, unless the winner is the start workflow."""
+        """Syntax of each search's winner → id of the search, unless the winner is the start workflow."""
         searches, found = self.store.searches, dict[str, str]()
         for search in searches.read_progress():
-            # the start workflow comes first; the study would also use it without a search
-            for other in searches.read_candidates(search.id)[1:] if search.winner else ():
-                if other.id == search.winner:
-                    found[other.program.source] = search.id
+            made = searches.read_candidates(search.id) if search.winner else []
+            for other in made[1:]:
+                syntax = _read_syntax(other.program.source)
+                # the study would also use the start workflow, the first one, without a search
+                if other.id == search.winner and syntax != _read_syntax(made[0].program.source):
+                    found[syntax] = search.id
         return found
 
     def explain_choice(self, name: str) -> str:
         """Return a warning if a search chose a model's workflow by this study's answers; empty if none did.
 
-        The model's estimate may then be too high.
+        The model's estimate may then be too high. Comments, docstrings and layout do not make a workflow
+        another one.
         """
         try:  # the template of a workflow's run is a JSON object
             workflow = json.loads(self.runs.runs[name]["spec"]["template"])
         except ValueError:
             return ""
-        search = self._winners.get(workflow.get("source", "")) if isinstance(workflow, dict) else None
+        source = workflow.get("source") if isinstance(workflow, dict) else None
+        search = self._winners.get(_read_syntax(source)) if isinstance(source, str) else None
         if search is None:
             return ""
         return (

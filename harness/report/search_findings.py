@@ -65,7 +65,7 @@ class SearchedWinner:
     difference
         Text of the paired comparison of winner and start on the test items, with its interval.
     untested
-        Reason why the answers do not determine accuracies; empty if they do, or if there are no test items.
+        Reason why the answers do not determine accuracies, or why there are none; empty if they do.
     truth, start_truth
         Accuracies of winner and start according to the sealed answer key; None if the key was not opened.
     unanswered
@@ -122,7 +122,10 @@ class SearchReport(Displayable):
         Lines on three things: the statistical power of the labels, the experts' observed errors, and the
         items that were removed.
     spent
-        Stage → number of tokens used; tokens for answers about removed items are not counted.
+        Stage → number of tokens of answers. A call that several answers share is counted for each of them;
+        failed attempts and answers about removed items are not counted.
+    counted
+        Number of tokens that a cap counts: those of all calls in the study since this search began.
     """
 
     study: str
@@ -144,6 +147,7 @@ class SearchReport(Displayable):
     a_a: str
     power: Sequence[str]
     spent: Mapping[str, int]
+    counted: int
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     picture: ClassVar[str] = "search"
@@ -190,7 +194,9 @@ def search_text(report: SearchReport) -> str:
         f"search {report.id} of {report.created}: {report.policy}, seed {report.seed}, "
         f"fitness {report.fitness}",
         f"{report.proposals} of {report.planned} proposals, {len(report.refused)} refused, "
-        f"{report.duplicates} duplicates; tokens: {used}",
+        f"{report.duplicates} duplicates",
+        f"tokens: {report.counted:,} of all calls in the study since this search began, as a cap counts them",
+        f"tokens of answers (a shared call counts for each answer; failed tries do not count): {used}",
         *report.power,
         f"A/A: {report.a_a}",
         "",

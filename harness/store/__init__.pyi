@@ -37,6 +37,7 @@ from .runs import (
     RecordedPrice as RecordedPrice,
 )
 from .searches import (
+    SEARCHES as SEARCHES,
     CandidateColumns as CandidateColumns, STATUSES as STATUSES, SearchProgress as SearchProgress,
     SearchRepository as SearchRepository,
 )

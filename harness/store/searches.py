@@ -35,6 +35,8 @@ _SEARCH, _ITEM, _EVENT = (t.__table__ for t in (SearchRow, SearchItemRow, Search
 _CANDIDATE = CandidateRow.__table__
 _ANSWER, _CALL = CandidateAnswerRow.__table__, CallRow.__table__
 
+SEARCHES = "searches"
+"""Name of the lock that a running search holds, so that only one search of a study runs at a time."""
 STATUSES = tuple(PredictionStatus)
 """Statuses; an array stores a status as its index in this tuple."""
 _NUMBERS = {status.value: number for number, status in enumerate(STATUSES)}

@@ -11,7 +11,7 @@ from benchmarks._simulated_search import World
 from oversight.agents.search import ExpertLabels, shrink_scores
 from oversight.agents.search.fitness.empirical_bayes import compare_paired, design_effect, least_variance
 from oversight.agents.search.fitness.power import measure_power
-from oversight.agents.search.item_splits import SPLITS, draw_splits
+from oversight.agents.search.item_splits import SPLITS, describe_old_splits, draw_splits
 from oversight.harness.types import Item, Label, LabelDesign, LabelKind, Labels
 
 OPTIONS = ("a", "b", "c", "d")
@@ -32,6 +32,21 @@ def test_no_cluster_is_in_two_splits() -> None:
     assert [len(splits[name]) for name in SPLITS] == pytest.approx([24, 60, 24, 12], abs=5)
     alone = draw_splits(ITEMS, LABELS, SHARES, 3, (10, 60))
     assert [len(alone[name]) for name in SPLITS] == [24, 60, 24, 12]
+
+
+def test_large_clusters_are_as_frequent_in_every_split() -> None:
+    """Half of the items belong to 12 patients of 5 items; the other items to a patient each."""
+    clustered = LABELS.clustered({i.id: PATIENTS[i.id] for i in ITEMS[:60]})
+    many = [draw_splits(ITEMS, clustered, SHARES, seed, (10, 60)) for seed in range(300)]
+    large = {n: np.mean([[int(i.id[1:]) < 60 for i in s[n]].count(True) for s in many]) for n in SPLITS}
+    sizes = {name: np.mean([len(splits[name]) for splits in many]) for name in SPLITS}
+    assert sizes == pytest.approx({name: 120 * share for name, share in SHARES.items()}, rel=0.05)
+    assert large == pytest.approx({name: 60 * share for name, share in SHARES.items()}, rel=0.1)
+
+
+def test_old_splits_are_doubted_if_clusters_differ_in_size() -> None:
+    assert describe_old_splits(ITEMS, PATIENTS) == []
+    assert "too rare in the set test" in describe_old_splits(ITEMS[:-1], PATIENTS)[0]
 
 
 def test_copies_of_an_item_count_as_one() -> None:

@@ -6,11 +6,13 @@ import json
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -90,8 +92,6 @@ def test_killed_search_resumes_to_the_same_archive(tmp_path: Path) -> None:
 
 def paid_for(folder: Path) -> list[str]:
     """Last messages of all calls that a study has paid for."""
-    import sqlite3
-
     with sqlite3.connect(folder / "study.db") as connection:
         rows = connection.execute("select request from call").fetchall()
     return [json.loads(request)["messages"][-1]["content"] for (request,) in rows]
@@ -105,6 +105,7 @@ def test_show_tells_lineage_front_power_and_winner(
     text = capsys.readouterr().out
     for part in (
         r"with \d+ questions at K = 4 \(yes/no answers about a random option\) you cannot see differences",
+        rf"\ntokens: {count_tokens(searched):,} of all calls in the study since this search began",
         r"A/A: the start against itself: .* undecided",
         r"lineage, accuracy with about 95 % \(\* on the front",
         r"\n[ *~] start \[\w{12}\]",
@@ -115,6 +116,21 @@ def test_show_tells_lineage_front_power_and_winner(
         r"by the opened key: winner \d",
     ):
         assert re.search(part, text), part
+
+
+def count_tokens(folder: Path) -> int:
+    """Tokens of all calls that a study has paid for."""
+    with closing(sqlite3.connect(folder / "study.db")) as database:
+        ((found,),) = database.execute("SELECT sum(input_tokens + output_tokens) FROM call")
+    return int(found)
+
+
+def test_difference_says_by_how_much_the_two_accuracies_differ(searched: Path, oversight: Any) -> None:
+    winner = oversight("search", "show", "--study", str(searched / "study.toml"))["search"]["winner"]
+    ends = [min(1.0, max(0.0, winner[name]["value"])) for name in ("test", "start_test")]
+    gap = f"{100 * (ends[0] - ends[1]):+z.1f} points"
+    told = f"the two accuracies, which differ by {gap}" in winner["difference"]
+    assert told != winner["difference"].startswith(gap)
 
 
 def test_new_answers_change_scores_without_calls(searched: Path, oversight: Any) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -134,6 +137,50 @@ def test_dollar_cap_holds_across_resumes_for_two_models(tmp_path: Path, study: s
         assert len(oversight("search", "show", "--study", study)["search"]["candidates"]) > 1
 
 
+def test_calls_made_before_prices_were_known_count_at_the_highest_price(
+    tmp_path: Path, study: str, oversight: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url, more=WRITER.format(url=server.url))
+        script(server)
+        set_search(Path(study), candidates=12)
+        oversight("search", "start", "--set", "search.tokens=16000", "--study", study)
+        before = len(server.bill)
+        (tmp_path / "prices.toml").write_text(PRICES)
+        assert main(["search", "resume", "--set", "search.usd=2.4", "--study", study]) == 0
+        assert "tokens are charged at the highest price of the study's models, $" in capsys.readouterr().err
+        prices = {"m": 1e-6, "w": 1e-4}
+        calls = zip(server.requests, server.bill, strict=True)
+        assert sum(prices[request["model"]] * sum(bill) for request, bill in calls) <= 2.4
+        assert len(server.bill) > before
+
+
+def test_dry_run_counts_prices_of_sent_and_of_received_tokens(
+    tmp_path: Path, study: str, oversight: Any
+) -> None:
+    lay_out(tmp_path, "http://127.0.0.1:9/v1", more=WRITER.format(url="http://127.0.0.1:9/v1"))
+    models = "[models.m]\ninput = {0}\noutput = {1}\n[models.w]\ninput = {0}\noutput = {1}\n"
+    usd = {}
+    for sent, received in ((1, 0), (0, 1), (1, 200)):
+        (tmp_path / "prices.toml").write_text(models.format(sent, received))
+        costs = oversight("search", "start", "--dry-run", "--study", study)["costs"]
+        usd[sent, received] = costs["usd"]
+    assert min(usd.values()) > 0
+    assert usd[1, 0] + usd[0, 1] == pytest.approx((costs["tokens"] + costs["meta_tokens"]) * 1e-6)
+    assert usd[1, 200] == pytest.approx(usd[1, 0] + 200 * usd[0, 1])
+
+
+@pytest.mark.parametrize("words", [("--dry-run",), ()])
+def test_dollar_cap_without_a_price_names_the_model(
+    tmp_path: Path, study: str, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    lay_out(tmp_path, "http://127.0.0.1:9/v1", more=WRITER.format(url="http://127.0.0.1:9/v1"))
+    (tmp_path / "prices.toml").write_text(PRICES[: PRICES.index("[models.w]")])
+    assert main(["search", "start", *words, "--set", "search.usd=1", "--study", study]) == 2
+    assert "usd = 1.0 needs the price of the model 'w', which is unknown" in capsys.readouterr().err
+    assert main(["search", "show", "--study", study]) == 2  # no search was stored
+
+
 def test_a_dry_run_prices_the_optimiser_s_calls_at_the_optimiser_s_price(
     tmp_path: Path, study: str, oversight: Any
 ) -> None:
@@ -204,6 +251,25 @@ def test_a_search_that_another_process_makes_is_refused(
             assert f"search {begun}: process" in capsys.readouterr().err
         assert len(server.prompts) == calls
         oversight("search", "resume", "--set", "search.tokens=1000000", "--study", study)
+
+
+def test_second_search_is_refused_while_one_runs(tmp_path: Path, study: str, oversight: Any) -> None:
+    words = "oversight.harness.cli.main", "search", "start", "--set", "study.seed=8", "--study", study
+    told: list[str] = []
+
+    def reply(prompt: str, n: int) -> Reply:
+        if n == 20:
+            done = subprocess.run([sys.executable, "-m", *words], check=False, capture_output=True, text=True)
+            told.append(done.stderr)
+        return answer(prompt, n)
+
+    with fake_openai(reply) as server:
+        lay_out(tmp_path, server.url)
+        oversight("search", "start", "--study", study)
+        assert f"a search of this study: process {os.getpid()} on " in told[0]
+        calls = len(server.prompts)
+        assert main(list(words[1:])) == 0
+        assert len(server.prompts) > calls
 
 
 def test_rates_and_tries_may_change(tmp_path: Path, study: str, oversight: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -43,14 +45,17 @@ def test_a_winner_is_marked_where_the_answers_chose_it(tmp_path: Path, oversight
         lay_out(tmp_path, server.url, concurrency=4)
         search = oversight("search", "start", "--study", study)["search"]["id"]
         oversight("search", "export", file, "--study", study)
-        for workflow in (file, tmp_path / "start.py"):
+        same, source = tmp_path / "same.py", json.loads(file.read_text())["program"]["source"]
+        body = ast.unparse(ast.Module(ast.parse(source).body[1:], []))
+        same.write_text(f'"""Another title."""\n\n{body}\n# the end\n')
+        for workflow in (file, same, tmp_path / "start.py"):
             (run,) = oversight("run", "--workflow", workflow, "--study", study)["workflows"]
             found = oversight("estimate", "--study", study)["models"][run]["accuracy"]
-            assert (f"search {search} chose this workflow" in found["why"]) == (workflow == file)
+            assert (f"search {search} chose this workflow" in found["why"]) == (workflow in (file, same))
             gate = oversight("gate", "--at-least", "0.02", "--model", run, "--study", study, code=None)
-            assert (gate["verdict"] == "undecided") == (workflow == file)
-        (pair,) = oversight("compare", "--study", study)["comparisons"]
-    assert "chose this workflow" in pair["why"]
+            assert (gate["verdict"] == "undecided") == (workflow in (file, same))
+        pairs = oversight("compare", "--study", study)["comparisons"]
+    assert all("chose this workflow" in pair["why"] for pair in pairs)
 
 
 def test_a_winner_from_the_library_is_marked(tmp_path: Path, oversight: Any) -> None:

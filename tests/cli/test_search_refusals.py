@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,14 +15,16 @@ from tests.cli.search_study import answer, lay_out
 from tests.fakes.openai_server import fake_openai
 
 BAD = {
-    "usd = 1.0": "needs the model's price",
+    "usd = 1.0": "needs the price of the model 'm', which is unknown",
     'policy = "adas"': "needs a model that writes programs",
     'policy = "adas"\noptimiser = "x"': "there is no model 'x'",
     'policy = "magic"': "[search.policy]",
     'tier = "vm"': "there is no sandbox tier 'vm'",
     "split = {select = 0.9, test = 0.5}": "shares that sum to at most 1",
     "split = {select = nan}": "shares that sum to at most 1",
-    "split = {select = 0.1}": "the first rung needs 6",
+    "split = {feedback = 0.4, select = 0.1, confirm = 0.2, test = 0.3}": "the first rung needs 6",
+    "split = {select = 0.4}": "`split` has no share for feedback, confirm, test",
+    "split = {test = 0.0}": "`split` has no share for feedback, select, confirm",
 }
 
 
@@ -101,7 +104,9 @@ def test_complementary_labels_of_items_that_differ_in_options_say_what_is_left(
     study = tmp_path / "study.toml"
     words = ("search", "start", "--dry-run", "--study", str(study))
     assert main([*words]) == 0
-    assert "overrepresent items with many options" not in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "are left out, also from the test" in told
+    assert "overrepresent items with many options" not in told
     (tmp_path / "study.db").unlink()
     text = study.read_text().replace("items.csv", "items.jsonl")
     study.write_text(re.sub(r"\nclasses = .*", "", text))
@@ -132,3 +137,18 @@ def test_answers_about_predictions_alone_are_refused_before_anything_is_asked(
     assert "asked only about the predictions of certain models" in capsys.readouterr().err.splitlines()[-1]
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         assert store.searches.read_searches() == []
+
+
+def test_search_without_test_items_says_so(
+    tmp_path: Path, oversight: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url, more="split = {feedback = 0.2, select = 0.5, confirm = 0.3, test = 0}")
+        study = str(tmp_path / "study.toml")
+        for words in (["start", "--dry-run"], ["start"]):
+            assert main(["search", *words, "--study", study]) == 0
+            assert "there is no sealed test" in capsys.readouterr().err
+    assert (
+        "there is no sealed test"
+        in oversight("search", "show", "--study", study)["search"]["winner"]["untested"]
+    )

@@ -234,7 +234,7 @@ function runPairs(search) {
   return [
     pairList([
       ["items", listed(search.splits)],
-      ["tokens", listed(search.spent)],
+      ["tokens of answers", listed(search.spent)],
       ["model", search.model],
       ["optimiser", search.optimiser || "none"],
       ["start", search.start_name],
