@@ -19,7 +19,7 @@ import numpy as np
 
 from oversight.harness.arrays import FloatArray
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate import check_level, is_negligible
+from oversight.harness.estimate import check_level
 from oversight.harness.open_answers.experts import ErrorRates, ExpertReplies, find_rates, measure_experts
 from oversight.harness.open_answers.means import (
     HIGH,
@@ -78,7 +78,9 @@ class OpenEstimate:
         "score" or "met" corrected for experts' errors on control questions
         (`oversight.harness.open_answers.experts.ErrorRates`), with an interval that allows for uncertain
         error rates and for missing judgements. The squared margins for these two causes are added (Zou &
-        Donner 2008, Stat. Med. 27). None if no error of experts was observed, or if they made too many.
+        Donner 2008, Stat. Med. 27). None without control questions, and if these are too few or show too many
+        errors. If the correction moves the estimate by a negligible amount, `low` and `high` are the ends of
+        this interval.
     why
         Reason why the interval may not be valid; empty if it is.
     withheld
@@ -214,7 +216,7 @@ def estimate_open(
     models, items = read_units(judgements, experts, None if anytime else judge)
     fields = sorted({field for units in models.values() for field in units.field if field is not None})
     names = [BY_ITEM if metric == SCORE and clip == "item" else metric for metric in metrics]
-    people = measure_experts(judgements, level=level)
+    people = measure_experts(judgements, level=level, anytime=anytime)
     rates = find_rates(people)
     maker = _Maker(
         models=models,
@@ -314,7 +316,8 @@ class _Maker:
         worst_low, worst_high = low, high if is_known else self._ends(nothing, most)[1]
         found = replace(nothing, worst_low=worst_low, worst_high=worst_high, why=least.doubt)
         if is_bounded:
-            doubts = [found.why, *(rates.doubt for rates in self.rates)]
+            erring = [rates for place, rates in enumerate(self.rates) if rates.wrong or not place]
+            doubts = [found.why, *(rates.doubt for rates in erring)]
             found = replace(found, why="; ".join(filter(None, doubts)))
             return _between(found, least, most, len(sides))
         mean = least
@@ -353,8 +356,8 @@ class _Maker:
     ) -> OpenEstimate:
         """Add the value corrected for experts' errors; add a reason for doubt if a correction changes much.
 
-        If gold units and pairs of replies both show errors, the correction uses the rates from gold units,
-        but the rates from pairs can also be a reason for doubt.
+        The correction uses the first of the error rates, but the other rates can also be a reason for doubt.
+        If the correction is negligible, its interval is reported as the interval of the estimate.
 
         Parameters
         ----------
@@ -366,38 +369,37 @@ class _Maker:
         width
             Width of the interval without missing judgements.
         """
-        for rates in reversed(self.rates):
-            found = self._correct_by(rates, found, means, negatives, width)
-        return found
+        if not self.rates:
+            return found
+        doubts = [
+            rates.doubt
+            for place, rates in enumerate(self.rates)
+            if (rates.wrong or not place) and rates.moves(means[1].value, negatives, width)
+        ]
+        found = replace(found, why="; ".join(filter(None, [found.why, *doubts])))
+        rates = self.rates[0]
+        if not rates.is_useful:
+            return found
+        found = self._correct_by(rates, found, means, negatives)
+        if rates.moves(means[1].value, negatives, width):
+            return found
+        low, high = found.corrected_low, found.corrected_high
+        method = f"{found.method}+control-questions"
+        return replace(found, low=low, high=high, worst_low=low, worst_high=high, method=method)
 
     def _correct_by(
-        self,
-        rates: ErrorRates,
-        found: OpenEstimate,
-        means: Sequence[ItemMean],
-        negatives: Sequence[float],
-        width: float,
+        self, rates: ErrorRates, found: OpenEstimate, means: Sequence[ItemMean], negatives: Sequence[float]
     ) -> OpenEstimate:
-        told = rates.doubt
-        if not rates.is_useful:
-            return replace(
-                found,
-                corrected=None,
-                corrected_low=None,
-                corrected_high=None,
-                why="; ".join(filter(None, [found.why, told])),
-            )
         low, high = self._ends_of(means[0])[0], self._ends_of(means[2])[1]
         least, value, most = rates.correct(means[1].value, negatives)
         low, high = (rates.correct(end, negatives)[1] for end in (low, high))
         below, above = math.hypot(value - low, value - least), math.hypot(high - value, most - value)
-        is_moved = not is_negligible(value, means[1].value, value, width)
+        lowest, highest = means[0].ends[0], means[2].ends[1]
         return replace(
             found,
-            corrected=self._clip(found, value),
-            corrected_low=self._clip(found, value - below),
-            corrected_high=self._clip(found, value + above),
-            why="; ".join(filter(None, [found.why, told if is_moved else ""])),
+            corrected=self._clip(found, min(highest, max(lowest, value))),
+            corrected_low=self._clip(found, min(highest, max(lowest, value - below))),
+            corrected_high=self._clip(found, min(highest, max(lowest, value + above))),
         )
 
     def _clip(self, named: OpenEstimate, value: float) -> float:
