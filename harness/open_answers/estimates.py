@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from oversight.harness.arrays import FloatArray
+from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate import check_level
 from oversight.harness.open_answers.experts import ErrorRates, ExpertReplies, find_rates, measure_experts
@@ -33,11 +33,12 @@ from oversight.harness.open_answers.means import (
     without_error,
 )
 from oversight.harness.open_answers.reading import BAD, MISSING, ModelUnits, read_units
-from oversight.harness.open_answers.units import Judgements
+from oversight.harness.open_answers.units import Judgements, number_values
 
 SCORE, BY_ITEM, MET, NO_ERROR = "score", "score_by_item", "met", "no_error"
 METRICS = (SCORE, MET, NO_ERROR)
 CLIPS = ("mean", "item", "none")
+_CLUSTERED = "cluster bootstrap"
 _MEANS: dict[str, Callable[[ModelUnits, str, str | None, list[Any]], ItemMean]] = {
     SCORE: mean_score,
     BY_ITEM: clipped_score,
@@ -163,9 +164,11 @@ def estimate_open(
     by_field: bool = True,
     differences: bool = True,
     judge: FloatArray | None = None,
+    cluster: Mapping[Any, Any] | None = None,
     clip: str = "mean",
     anytime: bool = False,
     widest: float = 1.25,
+    doubt: str = "",
 ) -> OpenResult:
     """Estimate the metrics of every model, and the differences of every two models.
 
@@ -188,6 +191,9 @@ def estimate_open(
     judge
         Shape (R,): a judge's probability that the reply is "yes", NaN if unknown. It is used as a control
         variate for "score" and "met", but not with `anytime`.
+    cluster
+        Item → cluster of items that may depend on each other, such as a patient. None or empty if all items
+        are independent.
     clip
         "mean" clips the mean score to [0, 1]; "item" clips every item's score, which gives the metric
         "score_by_item" and needs completely judged items; "none" clips nothing.
@@ -197,12 +203,14 @@ def estimate_open(
         Largest ratio between the widths of two intervals: one that allows for missing judgements, and one
         that leaves them out. Above this ratio, the interval that leaves them out is reported, and
         `OpenEstimate.why` says that it may not be valid.
+    doubt
+        Reason why no interval may be valid, added to every `OpenEstimate.why`; empty if none is known.
 
     Raises
     ------
     EstimateError
-        If there are no judgements, the level, a metric or `clip` is unknown, an expert has no field, or an
-        item has no positive points.
+        If there are no judgements, the level, a metric or `clip` is unknown, an expert has no field, an item
+        has no positive points, or an item has no cluster although others have one.
 
     Examples
     --------
@@ -221,11 +229,13 @@ def estimate_open(
     maker = _Maker(
         models=models,
         items=items,
+        cluster=_number_clusters(items, cluster) if cluster else None,
         level=level,
         anytime=anytime,
         clips=clip == "mean",
         rates=rates,
         widest=widest,
+        doubt=doubt,
     )
     pairs = list(combinations(models, 2)) if differences else []
     estimates = [
@@ -235,6 +245,16 @@ def estimate_open(
         for model, other in [*((model, None) for model in models), *pairs]
     ]
     return OpenResult(estimates=tuple(estimates), experts=people, level=level)
+
+
+def _number_clusters(items: Sequence[Any], cluster: Mapping[Any, Any]) -> IntArray:
+    """Return the cluster number of every item, shape (N,)."""
+    for item in items:
+        if item not in cluster:
+            raise EstimateError(f"item {item!r} has no cluster")
+    column = np.empty(len(items), dtype=object)
+    column[:] = [cluster[item] for item in items]
+    return number_values(column)[0]
 
 
 def _check(level: float, metrics: Sequence[str], clip: str, judge: FloatArray | None, rows: int) -> None:
@@ -256,11 +276,13 @@ class _Maker:
 
     models: Mapping[Any, ModelUnits]
     items: list[Any]
+    cluster: IntArray | None
     level: float
     anytime: bool
     clips: bool
     rates: tuple[ErrorRates, ...]
     widest: float
+    doubt: str
 
     def make(self, metric: str, model: str, other: str | None, field: str | None) -> OpenEstimate:
         """Estimate a metric of a model, or the difference of two models.
@@ -303,7 +325,7 @@ class _Maker:
             items=len(np.unique(item[state <= BAD])),
             judged=int((state <= BAD).sum()),
             missing=int((state == MISSING).sum()),
-            method="anytime" if self.anytime else "item bootstrap",
+            method="anytime" if self.anytime else "item bootstrap" if self.cluster is None else _CLUSTERED,
         )
 
     def _fill(self, nothing: OpenEstimate, sides: list[ModelUnits]) -> OpenEstimate:
@@ -314,7 +336,8 @@ class _Maker:
         most = least if is_known else self._combine(nothing, sides, HIGH, LOW)[0]
         low, high = self._ends(nothing, least)
         worst_low, worst_high = low, high if is_known else self._ends(nothing, most)[1]
-        found = replace(nothing, worst_low=worst_low, worst_high=worst_high, why=least.doubt)
+        why = "; ".join(filter(None, [self.doubt, least.doubt]))
+        found = replace(nothing, worst_low=worst_low, worst_high=worst_high, why=why)
         if is_bounded:
             erring = [rates for place, rates in enumerate(self.rates) if rates.wrong or not place]
             doubts = [found.why, *(rates.doubt for rates in erring)]
@@ -349,7 +372,7 @@ class _Maker:
         return self._clip(named, low), self._clip(named, high)
 
     def _ends_of(self, mean: ItemMean) -> tuple[float, float]:
-        return mean.interval(self.level, anytime=self.anytime)
+        return mean.interval(self.level, anytime=self.anytime, cluster=self.cluster)
 
     def _correct(
         self, found: OpenEstimate, means: Sequence[ItemMean], negatives: Sequence[float], width: float
