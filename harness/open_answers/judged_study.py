@@ -16,15 +16,15 @@ from oversight.harness.errors import BadInput, DataError
 from oversight.harness.open_answers.answer_frame import Frame, collect_answers, read_frame
 from oversight.harness.open_answers.draw import Draw, join_replies
 from oversight.harness.open_answers.estimates import METRICS, OpenResult, estimate_open
+from oversight.harness.open_answers.gold_units import read_truth
 from oversight.harness.open_answers.model_judge import read_judge
-from oversight.harness.open_answers.rubric_files import read_probabilities, read_unit_key
+from oversight.harness.open_answers.rubric_files import read_probabilities
 from oversight.harness.open_answers.units import (
     CANNOT_TELL,
     NO,
     NOT_MY_FIELD,
     YES,
     Judgements,
-    ObjectArray,
     UnitTable,
 )
 from oversight.harness.output import counted
@@ -91,15 +91,17 @@ def read_judged(study: Study, store: Store) -> JudgedStudy:
     BadInput
         If no question was drawn yet.
     DataError
-        If study.toml names a cluster column and an item has no cluster.
+        If the file of gold units is invalid or differs from the stored gold, or if study.toml names a cluster
+        column and an item has no cluster.
     """
     frame, drawn = read_frame(store), store.open_answers.read_draw()
     if not drawn:
         raise BadInput("no questions yet; draw them with: oversight label route")
     said = store.replies(panel=False).find_values([row.question_id for row in drawn if row.question_id])
     table, names = frame.table, _name_experts(drawn)
-    truth = _match_gold(study, frame, table)
-    judgements = join_replies(table, _make_draw(drawn, names), _list_replies(drawn, said), gold=truth)
+    truth, gold = read_truth(study, store, frame), np.full(len(table), None, dtype=object)
+    gold[:] = [truth.get(row) for row in zip(table.answer.tolist(), table.unit.tolist(), strict=True)]
+    judgements = join_replies(table, _make_draw(drawn, names), _list_replies(drawn, said), gold=gold)
     judgements = _append_seconds(store, judgements, drawn, names)
     probabilities = match_probabilities(study, store, frame)
     clusters = study_clusters(study)
@@ -224,20 +226,6 @@ def _list_replies(drawn: Sequence[DrawnExpert], said: Mapping[str, str]) -> list
             found.append(_REPLIES.get(said.get(row.question_id, "")))
         else:
             found.append(NOT_MY_FIELD if (row.number, row.expert) in passed else "")
-    return found
-
-
-def _match_gold(study: Study, frame: Frame, table: UnitTable) -> ObjectArray | None:
-    """Return the true replies of the table's rows (None where unknown), or None without a gold file."""
-    if study.experts.gold is None:
-        return None
-    known = read_unit_key(study.path(study.experts.gold))
-    texts = {unit.id: unit.text for unit in frame.units}
-    rows = zip(table.item.tolist(), table.model.tolist(), table.unit.tolist(), strict=True)
-    found = np.full(len(table), None, dtype=object)
-    for row, (item, model, unit) in enumerate(rows):
-        label, _ = known.get((item, model, unit)) or known.get((item, model, texts[unit])) or (None, "")
-        found[row] = label
     return found
 
 

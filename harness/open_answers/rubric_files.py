@@ -301,11 +301,25 @@ def read_unit_key(key: str | Path) -> dict[tuple[str, str, str], tuple[str, str]
     ('yes', '')
     """
     found = dict[tuple[str, str, str], tuple[str, str]]()
+    for row, about, label, field in iterate_unit_key(key):
+        if found.setdefault(about, (label, field))[0] != label:
+            raise row.error("unit", f"the unit {about[2]!r} of {about[1]!r} has two labels")
+    return found
+
+
+def iterate_unit_key(
+    key: str | Path,
+) -> Iterator[tuple[Row, tuple[str, str, str], str, str]]:
+    """Yield each row of a file of true labels, with (item, model, unit's id or text), label and field.
+
+    Raises
+    ------
+    DataError
+        If a label is neither yes nor no.
+    """
     for row in read_rows(key):
         item, model, unit = (unguard_cell(str(row.value(name))).strip() for name in ("item", "model", "unit"))
         label = row.text("label").strip().lower()
         if label not in (YES, NO):
             raise row.error("label", f"must be yes or no, is {shorten(label)}")
-        if found.setdefault((item, model, unit), (label, row.text("field").strip()))[0] != label:
-            raise row.error("unit", f"the unit {unit!r} of {model!r} has two labels")
-    return found
+        yield row, (item, model, unit), label, row.text("field").strip()
