@@ -80,8 +80,8 @@ class OpenEstimate:
         (`oversight.harness.open_answers.experts.ErrorRates`), with an interval that allows for uncertain
         error rates and for missing judgements. The squared margins for these two causes are added (Zou &
         Donner 2008, Stat. Med. 27). None without control questions, and if these are too few or show too many
-        errors. If the correction moves the estimate by a negligible amount, `low` and `high` are the ends of
-        this interval.
+        errors. If the correction moves the estimate by a negligible amount, `low`, `high`, `worst_low` and
+        `worst_high` are the ends of this interval.
     why
         Reason why the interval may not be valid; empty if it is.
     withheld

@@ -58,8 +58,8 @@ class ErrorRates:
         (ℓ − (1 − s) − (1 − t) n)/(s + t − 1),   n = mean over items of |negative points| / positive points,
 
     and an observed score 1 − ℓ to (1 − ℓ − (1 − t)(1 − n))/(s + t − 1). The correction assumes the same rates
-    for all units and experts. If no control reply was wrong, the correction changes no value, but its
-    interval allows for the error rates that the control replies do not exclude.
+    for all units and experts, and independent replies. If no control reply was wrong, the correction changes
+    no value, but its interval allows for the error rates that the control replies do not exclude.
 
     Attributes
     ----------
