@@ -41,7 +41,6 @@ from oversight.harness.open_answers import (
 
 LEVEL, STRICT, AGAIN = 0.95, 2.6, 10
 _FACTOR_STUDIES = 2_000
-CONTROLS = 150
 POPULATION = 20_000
 # Two normal scores with variance 1 have an AUC of .8 if their means differ by this number.
 AREA = 1.190
@@ -55,7 +54,7 @@ class Design:
     `ask` is the mean number of questions per answer. `share` contains the parameters of the Beta distribution
     of an answer's share of good units, and `same` is the share of items to which all models give the same
     answer. With a larger `slope`, units with more points are good less often. `right` has the probabilities
-    that an expert says "yes" if the truth is yes, and "no" if it is no. If experts err, they get `CONTROLS`
+    that an expert says "yes" if the truth is yes, and "no" if it is no. If experts err, they get `controls`
     control questions.
     """
 
@@ -75,6 +74,7 @@ class Design:
     same: float = 0.0
     slope: float = 0.0
     right: tuple[float, float] = (1.0, 1.0)
+    controls: int = 150
     anytime: bool = False
     clip: str = "none"
 
@@ -245,14 +245,15 @@ def say(is_met: Any, right: tuple[float, float], rng: np.random.Generator) -> An
 
 def add_controls(design: Design, judgements: Judgements, seed: int) -> Judgements:
     """Add replies to control questions, of which half are about units that are met."""
-    rows = judgements.take(np.arange(CONTROLS) % len(judgements))
-    is_met = np.arange(CONTROLS) % 2 == 0
+    n = design.controls
+    rows = judgements.take(np.arange(n) % len(judgements))
+    is_met = np.arange(n) % 2 == 0
     control = replace(
         rows,
-        question=judgements.question.max() + 1 + np.arange(CONTROLS),
-        asked=np.ones(CONTROLS, dtype=bool),
-        propensity=np.full(CONTROLS, np.nan),
-        expert=np.full(CONTROLS, "e0", dtype=object),
+        question=judgements.question.max() + 1 + np.arange(n),
+        asked=np.ones(n, dtype=bool),
+        propensity=np.full(n, np.nan),
+        expert=np.full(n, "e0", dtype=object),
         reply=say(is_met, design.right, np.random.default_rng(seed)),
         gold=np.where(is_met, "yes", "no").astype(object),
     )
@@ -277,7 +278,7 @@ def run_study(design: Design, seed: int) -> dict[tuple[Any, ...], OpenEstimate]:
     rows = place[judgements.answer * most + judgements.unit]
     if design.right != (1.0, 1.0):
         judgements = add_controls(design, judgements, seed)
-        rows = np.r_[rows, np.zeros(CONTROLS, dtype=np.int64)]
+        rows = np.r_[rows, np.zeros(design.controls, dtype=np.int64)]
     result = estimate_open(
         judgements,
         experts=find_experts(design),
@@ -361,6 +362,10 @@ def full_grid() -> list[Design]:
         for n, share, points in product((40, 150), shares[:2], ("alike", "negative"))
         for right in ((0.95, 0.9), (0.99, 0.7))
     ]
+    grid += [
+        replace(plain, items=100, ask=2.0, share=share, right=right, controls=controls)
+        for share, right, controls in product(shares[:2], ((0.9, 0.9), (0.95, 0.95)), (10, 20, 40))
+    ]
     return grid
 
 
@@ -400,6 +405,7 @@ def simulate(design: Design, studies: int, seed: int) -> Seen:
             if not design.is_sound:
                 ends["worst"] = (found.worst_low, found.worst_high)
             if design.right != (1.0, 1.0):
+                # If the correction is negligible, the reported interval is the corrected one.
                 ends = {"corrected": (found.corrected_low, found.corrected_high)}
             for kind, (low, high) in ends.items():
                 if low is None or high is None:

@@ -18,6 +18,9 @@ from oversight.harness.output import did_you_mean, keep_secret, redact
 from oversight.harness.registry import DEFAULT_PROTOCOL, OPEN_PROTOCOL, PROTOCOLS, state_protocol
 from oversight.harness.types import ProtocolStatement
 
+_OF_OPEN_ANSWERS = {"roster", "protocol", "models", "questions", "deadline", "gold", "overlap"}
+"""Settings under [experts] that apply to open answers."""
+
 
 class ItemsSection(Section):
     """Source of the items: a file, a public benchmark (a preset) or a data set on the hub.
@@ -313,14 +316,18 @@ class ExpertsSection(Section):
         return ends
 
     @model_validator(mode="after")
+    def _fits_open_answers(self) -> ExpertsSection:
+        """Refuse settings that studies of open answers do not use."""
+        ignored = self.model_fields_set - _OF_OPEN_ANSWERS
+        if self.protocol == OPEN_PROTOCOL and ignored:
+            raise ValueError(f"{min(ignored)}: does not apply to open answers; leave it out")
+        return self
+
+    @model_validator(mode="after")
     def _can_ask(self) -> ExpertsSection:
         """Check that a question text has only the field ``$option``, and that a panel's text has no field."""
         if self.question_text is None:
             return self
-        if self.protocol == OPEN_PROTOCOL:
-            raise ValueError(
-                "question_text: does not apply to open answers, whose units are the questions; leave it out"
-            )
         template = Template(self.question_text)
         if not template.is_valid():
             raise ValueError("question_text: a $ does not begin a field; write $$ for a dollar sign")
@@ -340,11 +347,7 @@ class ExpertsSection(Section):
         named = [name for name in ("gold", "repeat", "overlap") if getattr(self, name)]
         if "gold_share" in self.model_fields_set and self.gold is None:
             raise ValueError('gold_share: there are no gold items; name their file, such as gold = "key.csv"')
-        if not named:
-            return self
-        if self.protocol == OPEN_PROTOCOL:
-            if self.repeat:
-                raise ValueError("repeat: does not apply to open answers; leave it out, or use `overlap`")
+        if not named or self.protocol == OPEN_PROTOCOL:
             return self
         rule = self.statement
         if rule.is_panel or rule.asks_on or "accuracy" not in rule.answers:
@@ -618,10 +621,14 @@ class Study(Section):
         if self.is_open != (self.experts.protocol == OPEN_PROTOCOL):
             told = f'protocol {OPEN_PROTOCOL!r} and [items] answers = "open" require each other'
             raise ValueError(f"{told}; leave [experts] protocol out")
-        others = self.estimate.model_fields_set - {"level"}
+        others, told = (
+            self.estimate.model_fields_set - {"level"},
+            "does not apply to open answers; leave it out",
+        )
         if self.is_open and others:
-            told = "does not apply to open answers; leave it out"
             raise ValueError(f"[estimate] {min(others)} {told}")
+        if self.is_open and self.judges:
+            raise ValueError(f"[models] judge {told}, or name the judge under [open]")
         if not self.is_open and self.open != OpenSection():
             raise ValueError(
                 'the section [open] needs answers = "open" under [items]; set that, or remove [open]'

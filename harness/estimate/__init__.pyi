@@ -1,4 +1,6 @@
-from .anytime import obrien_fleming_level as obrien_fleming_level
+from .anytime import (
+    likelihood_sequence as likelihood_sequence, obrien_fleming_level as obrien_fleming_level,
+)
 from .checks import (
     Check as Check, GoldAnswer as GoldAnswer, explain_failed_calls as explain_failed_calls,
     explain_failures as explain_failures,

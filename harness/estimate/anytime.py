@@ -113,6 +113,12 @@ def likelihood_sequence(
     ------
     EstimateError
         If there is no answer at all, a count is below 0, or an effective K below 2.
+
+    Examples
+    --------
+    >>> found = likelihood_sequence(20, 0, [], [])
+    >>> round(found.low, 3), round(found.high, 3)
+    (0.776, 1.0)
     """
     check_level(level)
     if len(no_misses) != len(effective_K):

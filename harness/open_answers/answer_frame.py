@@ -174,7 +174,6 @@ def collect_answers(study: Study, store: Store) -> list[StoredAnswer]:
         If no model was run, or a model has no answers yet.
     """
     aside = [
-        *study.judges,
         *study.helpers,
         *(name_side_run(name, use) for name in study.helpers for use in USES),
     ]

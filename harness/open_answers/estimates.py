@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from oversight.harness.arrays import FloatArray
+from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate import check_level, is_negligible
+from oversight.harness.estimate import check_level
 from oversight.harness.open_answers.experts import ErrorRates, ExpertReplies, find_rates, measure_experts
 from oversight.harness.open_answers.means import (
     HIGH,
@@ -33,11 +33,12 @@ from oversight.harness.open_answers.means import (
     without_error,
 )
 from oversight.harness.open_answers.reading import BAD, MISSING, ModelUnits, read_units
-from oversight.harness.open_answers.units import Judgements
+from oversight.harness.open_answers.units import Judgements, number_values
 
 SCORE, BY_ITEM, MET, NO_ERROR = "score", "score_by_item", "met", "no_error"
 METRICS = (SCORE, MET, NO_ERROR)
 CLIPS = ("mean", "item", "none")
+_CLUSTERED = "cluster bootstrap"
 _MEANS: dict[str, Callable[[ModelUnits, str, str | None, list[Any]], ItemMean]] = {
     SCORE: mean_score,
     BY_ITEM: clipped_score,
@@ -78,7 +79,9 @@ class OpenEstimate:
         "score" or "met" corrected for experts' errors on control questions
         (`oversight.harness.open_answers.experts.ErrorRates`), with an interval that allows for uncertain
         error rates and for missing judgements. The squared margins for these two causes are added (Zou &
-        Donner 2008, Stat. Med. 27). None if no error of experts was observed, or if they made too many.
+        Donner 2008, Stat. Med. 27). None without control questions, and if these are too few or show too many
+        errors. If the correction moves the estimate by a negligible amount, `low`, `high`, `worst_low` and
+        `worst_high` are the ends of this interval.
     why
         Reason why the interval may not be valid; empty if it is.
     withheld
@@ -161,9 +164,11 @@ def estimate_open(
     by_field: bool = True,
     differences: bool = True,
     judge: FloatArray | None = None,
+    cluster: Mapping[Any, Any] | None = None,
     clip: str = "mean",
     anytime: bool = False,
     widest: float = 1.25,
+    doubt: str = "",
 ) -> OpenResult:
     """Estimate the metrics of every model, and the differences of every two models.
 
@@ -186,6 +191,9 @@ def estimate_open(
     judge
         Shape (R,): a judge's probability that the reply is "yes", NaN if unknown. It is used as a control
         variate for "score" and "met", but not with `anytime`.
+    cluster
+        Item → cluster of items that may depend on each other, such as a patient. None or empty if all items
+        are independent.
     clip
         "mean" clips the mean score to [0, 1]; "item" clips every item's score, which gives the metric
         "score_by_item" and needs completely judged items; "none" clips nothing.
@@ -195,12 +203,14 @@ def estimate_open(
         Largest ratio between the widths of two intervals: one that allows for missing judgements, and one
         that leaves them out. Above this ratio, the interval that leaves them out is reported, and
         `OpenEstimate.why` says that it may not be valid.
+    doubt
+        Reason why no interval may be valid, added to every `OpenEstimate.why`; empty if none is known.
 
     Raises
     ------
     EstimateError
-        If there are no judgements, the level, a metric or `clip` is unknown, an expert has no field, or an
-        item has no positive points.
+        If there are no judgements, the level, a metric or `clip` is unknown, an expert has no field, an item
+        has no positive points, or an item has no cluster although others have one.
 
     Examples
     --------
@@ -214,16 +224,18 @@ def estimate_open(
     models, items = read_units(judgements, experts, None if anytime else judge)
     fields = sorted({field for units in models.values() for field in units.field if field is not None})
     names = [BY_ITEM if metric == SCORE and clip == "item" else metric for metric in metrics]
-    people = measure_experts(judgements, level=level)
+    people = measure_experts(judgements, level=level, anytime=anytime)
     rates = find_rates(people)
     maker = _Maker(
         models=models,
         items=items,
+        cluster=_number_clusters(items, cluster) if cluster else None,
         level=level,
         anytime=anytime,
         clips=clip == "mean",
         rates=rates,
         widest=widest,
+        doubt=doubt,
     )
     pairs = list(combinations(models, 2)) if differences else []
     estimates = [
@@ -233,6 +245,16 @@ def estimate_open(
         for model, other in [*((model, None) for model in models), *pairs]
     ]
     return OpenResult(estimates=tuple(estimates), experts=people, level=level)
+
+
+def _number_clusters(items: Sequence[Any], cluster: Mapping[Any, Any]) -> IntArray:
+    """Return the cluster number of every item, shape (N,)."""
+    for item in items:
+        if item not in cluster:
+            raise EstimateError(f"item {item!r} has no cluster")
+    column = np.empty(len(items), dtype=object)
+    column[:] = [cluster[item] for item in items]
+    return number_values(column)[0]
 
 
 def _check(level: float, metrics: Sequence[str], clip: str, judge: FloatArray | None, rows: int) -> None:
@@ -254,11 +276,13 @@ class _Maker:
 
     models: Mapping[Any, ModelUnits]
     items: list[Any]
+    cluster: IntArray | None
     level: float
     anytime: bool
     clips: bool
     rates: tuple[ErrorRates, ...]
     widest: float
+    doubt: str
 
     def make(self, metric: str, model: str, other: str | None, field: str | None) -> OpenEstimate:
         """Estimate a metric of a model, or the difference of two models.
@@ -301,7 +325,7 @@ class _Maker:
             items=len(np.unique(item[state <= BAD])),
             judged=int((state <= BAD).sum()),
             missing=int((state == MISSING).sum()),
-            method="anytime" if self.anytime else "item bootstrap",
+            method="anytime" if self.anytime else "item bootstrap" if self.cluster is None else _CLUSTERED,
         )
 
     def _fill(self, nothing: OpenEstimate, sides: list[ModelUnits]) -> OpenEstimate:
@@ -312,9 +336,11 @@ class _Maker:
         most = least if is_known else self._combine(nothing, sides, HIGH, LOW)[0]
         low, high = self._ends(nothing, least)
         worst_low, worst_high = low, high if is_known else self._ends(nothing, most)[1]
-        found = replace(nothing, worst_low=worst_low, worst_high=worst_high, why=least.doubt)
+        why = "; ".join(filter(None, [self.doubt, least.doubt]))
+        found = replace(nothing, worst_low=worst_low, worst_high=worst_high, why=why)
         if is_bounded:
-            doubts = [found.why, *(rates.doubt for rates in self.rates)]
+            erring = [rates for place, rates in enumerate(self.rates) if rates.wrong or not place]
+            doubts = [found.why, *(rates.doubt for rates in erring)]
             found = replace(found, why="; ".join(filter(None, doubts)))
             return _between(found, least, most, len(sides))
         mean = least
@@ -346,15 +372,15 @@ class _Maker:
         return self._clip(named, low), self._clip(named, high)
 
     def _ends_of(self, mean: ItemMean) -> tuple[float, float]:
-        return mean.interval(self.level, anytime=self.anytime)
+        return mean.interval(self.level, anytime=self.anytime, cluster=self.cluster)
 
     def _correct(
         self, found: OpenEstimate, means: Sequence[ItemMean], negatives: Sequence[float], width: float
     ) -> OpenEstimate:
         """Add the value corrected for experts' errors; add a reason for doubt if a correction changes much.
 
-        If gold units and pairs of replies both show errors, the correction uses the rates from gold units,
-        but the rates from pairs can also be a reason for doubt.
+        The correction uses the first of the error rates, but the other rates can also be a reason for doubt.
+        If the correction is negligible, its interval is reported as the interval of the estimate.
 
         Parameters
         ----------
@@ -366,38 +392,37 @@ class _Maker:
         width
             Width of the interval without missing judgements.
         """
-        for rates in reversed(self.rates):
-            found = self._correct_by(rates, found, means, negatives, width)
-        return found
+        if not self.rates:
+            return found
+        doubts = [
+            rates.doubt
+            for place, rates in enumerate(self.rates)
+            if (rates.wrong or not place) and rates.moves(means[1].value, negatives, width)
+        ]
+        found = replace(found, why="; ".join(filter(None, [found.why, *doubts])))
+        rates = self.rates[0]
+        if not rates.is_useful:
+            return found
+        found = self._correct_by(rates, found, means, negatives)
+        if rates.moves(means[1].value, negatives, width):
+            return found
+        low, high = found.corrected_low, found.corrected_high
+        method = f"{found.method}+control-questions"
+        return replace(found, low=low, high=high, worst_low=low, worst_high=high, method=method)
 
     def _correct_by(
-        self,
-        rates: ErrorRates,
-        found: OpenEstimate,
-        means: Sequence[ItemMean],
-        negatives: Sequence[float],
-        width: float,
+        self, rates: ErrorRates, found: OpenEstimate, means: Sequence[ItemMean], negatives: Sequence[float]
     ) -> OpenEstimate:
-        told = rates.doubt
-        if not rates.is_useful:
-            return replace(
-                found,
-                corrected=None,
-                corrected_low=None,
-                corrected_high=None,
-                why="; ".join(filter(None, [found.why, told])),
-            )
         low, high = self._ends_of(means[0])[0], self._ends_of(means[2])[1]
         least, value, most = rates.correct(means[1].value, negatives)
         low, high = (rates.correct(end, negatives)[1] for end in (low, high))
         below, above = math.hypot(value - low, value - least), math.hypot(high - value, most - value)
-        is_moved = not is_negligible(value, means[1].value, value, width)
+        lowest, highest = means[0].ends[0], means[2].ends[1]
         return replace(
             found,
-            corrected=self._clip(found, value),
-            corrected_low=self._clip(found, value - below),
-            corrected_high=self._clip(found, value + above),
-            why="; ".join(filter(None, [found.why, told if is_moved else ""])),
+            corrected=self._clip(found, min(highest, max(lowest, value))),
+            corrected_low=self._clip(found, min(highest, max(lowest, value - below))),
+            corrected_high=self._clip(found, min(highest, max(lowest, value + above))),
         )
 
     def _clip(self, named: OpenEstimate, value: float) -> float:

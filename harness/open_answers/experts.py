@@ -10,11 +10,13 @@ from itertools import product
 import numpy as np
 
 from oversight.harness.arrays import BoolArray
-from oversight.harness.estimate import Rate, clopper_pearson
+from oversight.harness.estimate import Rate, clopper_pearson, is_negligible, likelihood_sequence
 from oversight.harness.open_answers.units import NO, YES, Judgements, number_values
 
 _LEAST_YOUDEN = 0.2
 """Youden's index (sum of both rates − 1) above which estimates are corrected."""
+_UNMEASURED = (0.5, 1.0, 1.0)
+"""Range, with the value in the middle, of a rate that gold does not measure: no worse than guessing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +58,14 @@ class ErrorRates:
         (ℓ − (1 − s) − (1 − t) n)/(s + t − 1),   n = mean over items of |negative points| / positive points,
 
     and an observed score 1 − ℓ to (1 − ℓ − (1 − t)(1 − n))/(s + t − 1). The correction assumes the same rates
-    for all units and experts.
+    for all units and experts, and independent replies. If no control reply was wrong, the correction changes
+    no value, but its interval allows for the error rates that the control replies do not exclude.
 
     Attributes
     ----------
     yes_for_yes, no_for_no
-        Three numbers each, for s and for t: lower end of the interval, value, and upper end.
+        Three numbers each, for s and for t: lower end of the interval, value, and upper end. If no gold unit
+        measures a rate, its value is 1 and its interval is [½, 1].
     wrong, of
         Number of wrong replies to units of known truth, and number of all replies to these units. Without
         gold: number of pairs of replies that differ, and number of all pairs.
@@ -78,6 +82,9 @@ class ErrorRates:
     @property
     def doubt(self) -> str:
         """Text that says how often experts replied wrongly or, without gold, two experts disagreed."""
+        if not self.wrong:
+            kind = "control questions without a wrong reply" if self.is_gold else "pairs of equal replies"
+            return f"{self.of} {kind} do not exclude that experts err"
         if self.is_gold:
             return f"experts gave {self.wrong} of {self.of} control questions a wrong reply"
         return f"two experts replied differently to {self.wrong} of {self.of} questions"
@@ -107,25 +114,44 @@ class ErrorRates:
         ]
         return min(found), found[0], max(found)
 
+    def moves(self, value: float, negatives: Sequence[float], width: float) -> bool:
+        """Whether a correction is impossible, or moves an observed value by more than a negligible amount.
+
+        Parameters
+        ----------
+        negatives
+            As in `correct`.
+        width
+            Width of the interval of `value`.
+        """
+        if not self.is_useful:
+            return True
+        corrected = self.correct(value, negatives)[1]
+        return not is_negligible(corrected, value, corrected, width)
+
 
 def find_rates(experts: Sequence[ExpertReplies]) -> tuple[ErrorRates, ...]:
     """Return the error rates of all experts together, computed from gold units and from pairs of replies.
 
-    If no error was observed on gold units, they give no rates; the same applies to pairs. Gold units give
-    rates only if experts replied to at least one whose truth is "yes" and at least one whose truth is "no".
+    Estimates are corrected by the first rates. These are from gold units, unless no reply to gold was wrong,
+    the gold units are too few for a correction, and pairs of replies exist.
     """
     both = next((found for found in experts if found.expert == ""), None)
     if both is None:
         return ()
     found = list[ErrorRates]()
-    if both.yes_for_yes is not None and both.no_for_no is not None:
-        ranges = [(rate.low, rate.value, rate.high) for rate in (both.yes_for_yes, both.no_for_no)]
-        of = both.yes_for_yes.of + both.no_for_no.of
-        right = both.yes_for_yes.successes + both.no_for_no.successes
-        found.append(ErrorRates(yes_for_yes=ranges[0], no_for_no=ranges[1], wrong=of - right, of=of))
+    gold = [rate for rate in (both.yes_for_yes, both.no_for_no) if rate is not None]
+    if gold:
+        yes, no = (
+            _UNMEASURED if rate is None else (rate.low, rate.value, rate.high)
+            for rate in (both.yes_for_yes, both.no_for_no)
+        )
+        of = sum(rate.of for rate in gold)
+        wrong = of - sum(rate.successes for rate in gold)
+        found.append(ErrorRates(yes_for_yes=yes, no_for_no=no, wrong=wrong, of=of))
     if both.agrees is not None:
         found.append(_rates_of_pairs(both.agrees))
-    return tuple(rates for rates in found if rates.wrong)
+    return tuple(sorted(found, key=lambda rates: not (rates.wrong or rates.is_useful)))
 
 
 def _rates_of_pairs(agrees: Rate) -> ErrorRates:
@@ -137,8 +163,12 @@ def _rates_of_pairs(agrees: Rate) -> ErrorRates:
     return ErrorRates(yes_for_yes=rates, no_for_no=rates, wrong=different, of=agrees.of, is_gold=False)
 
 
-def measure_experts(judgements: Judgements, *, level: float = 0.95) -> tuple[ExpertReplies, ...]:
+def measure_experts(
+    judgements: Judgements, *, level: float = 0.95, anytime: bool = False
+) -> tuple[ExpertReplies, ...]:
     """Measure all experts together, then each expert; only replies "yes" and "no" count.
+
+    With `anytime`, the intervals of rates stay valid if the results are inspected repeatedly.
 
     Examples
     --------
@@ -163,12 +193,15 @@ def measure_experts(judgements: Judgements, *, level: float = 0.95) -> tuple[Exp
     others = replies - 1
     shared = np.where(yes, yeses, replies - yeses) - 1
 
+    def rate(right: BoolArray) -> Rate | None:
+        return _count(right.sum(), len(right), level, anytime=anytime)
+
     def measure(name: str, mine: BoolArray, *, each: int) -> ExpertReplies:
         return ExpertReplies(
             expert=name,
-            yes_for_yes=_rate(yes[mine & (judgements.gold[rows] == YES)], level),
-            no_for_no=_rate(~yes[mine & (judgements.gold[rows] == NO)], level),
-            agrees=_count(shared[mine].sum() / each, others[mine].sum() / each, level),
+            yes_for_yes=rate(yes[mine & (judgements.gold[rows] == YES)]),
+            no_for_no=rate(~yes[mine & (judgements.gold[rows] == NO)]),
+            agrees=_count(shared[mine].sum() / each, others[mine].sum() / each, level, anytime=anytime),
         )
 
     together = measure("", np.ones(len(rows), dtype=bool), each=2)
@@ -176,14 +209,13 @@ def measure_experts(judgements: Judgements, *, level: float = 0.95) -> tuple[Exp
     return (together, *(measure(names[j], expert == j, each=1) for j in order))
 
 
-def _rate(right: BoolArray, level: float) -> Rate | None:
-    return _count(right.sum(), len(right), level)
-
-
-def _count(successes: float, of: float, level: float) -> Rate | None:
-    """Return `successes` / `of` with its Clopper-Pearson interval; None if `of` is 0."""
+def _count(successes: float, of: float, level: float, *, anytime: bool) -> Rate | None:
+    """Return `successes` / `of` with its interval (Clopper-Pearson unless `anytime`); None if `of` is 0."""
     x, n = round(float(successes)), round(float(of))
     if n == 0:
         return None
+    if anytime:
+        sequence = likelihood_sequence(x, n - x, [], [], level=level)
+        return Rate(successes=x, of=n, value=x / n, low=sequence.low, high=sequence.high)
     low, high = clopper_pearson(x, n, level)
     return Rate(successes=x, of=n, value=x / n, low=low, high=high)

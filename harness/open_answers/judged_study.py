@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from oversight.harness.analysis import advise_on_texts, study_clusters
 from oversight.harness.arrays import FloatArray
+from oversight.harness.columns import RELEVANT_EXCESS, count_repeated, digest_text
 from oversight.harness.config import Study
-from oversight.harness.errors import BadInput
+from oversight.harness.errors import BadInput, DataError
 from oversight.harness.open_answers.answer_frame import Frame, collect_answers, read_frame
 from oversight.harness.open_answers.draw import Draw, join_replies
 from oversight.harness.open_answers.estimates import METRICS, OpenResult, estimate_open
+from oversight.harness.open_answers.gold_units import read_truth
 from oversight.harness.open_answers.model_judge import read_judge
-from oversight.harness.open_answers.rubric_files import read_probabilities, read_unit_key
+from oversight.harness.open_answers.rubric_files import read_probabilities
 from oversight.harness.open_answers.units import (
     CANNOT_TELL,
     NO,
     NOT_MY_FIELD,
     YES,
     Judgements,
-    ObjectArray,
     UnitTable,
 )
 from oversight.harness.output import counted
@@ -59,6 +61,10 @@ class JudgedStudy:
         Number of questions with a reply.
     later
         Model → sentence that says how many of its answers came after the draw and are therefore not judged.
+    clusters
+        Item → cluster, from the column that study.toml names; empty if items are independent.
+    repeated
+        Warning that intervals may be too narrow, because many items share their texts; otherwise empty.
     """
 
     frame: Frame
@@ -68,6 +74,8 @@ class JudgedStudy:
     judge: FloatArray | None
     answered: int
     later: Mapping[str, str]
+    clusters: Mapping[str, str] = field(default_factory=dict)
+    repeated: str = ""
 
     @property
     def put(self) -> int:
@@ -82,16 +90,25 @@ def read_judged(study: Study, store: Store) -> JudgedStudy:
     ------
     BadInput
         If no question was drawn yet.
+    DataError
+        If the file of gold units is invalid or differs from the stored gold, or if study.toml names a cluster
+        column and an item has no cluster.
     """
     frame, drawn = read_frame(store), store.open_answers.read_draw()
     if not drawn:
         raise BadInput("no questions yet; draw them with: oversight label route")
     said = store.replies(panel=False).find_values([row.question_id for row in drawn if row.question_id])
     table, names = frame.table, _name_experts(drawn)
-    truth = _match_gold(study, frame, table)
-    judgements = join_replies(table, _make_draw(drawn, names), _list_replies(drawn, said), gold=truth)
+    truth, gold = read_truth(study, store, frame), np.full(len(table), None, dtype=object)
+    gold[:] = [truth.get(row) for row in zip(table.answer.tolist(), table.unit.tolist(), strict=True)]
+    judgements = join_replies(table, _make_draw(drawn, names), _list_replies(drawn, said), gold=gold)
     judgements = _append_seconds(store, judgements, drawn, names)
     probabilities = match_probabilities(study, store, frame)
+    clusters = study_clusters(study)
+    for answer in frame.answers if clusters else ():
+        if answer.item_id not in clusters:
+            told = f"the item {answer.item_id!r} has no cluster, because the items' source no longer has it"
+            raise DataError(told, file=study.items.file, field=study.items.cluster)
     return JudgedStudy(
         frame=frame,
         drawn=drawn,
@@ -100,6 +117,23 @@ def read_judged(study: Study, store: Store) -> JudgedStudy:
         answered=len(said),
         later=_find_later(study, store, frame),
         judge=None if probabilities is None else _spread(probabilities, table, judgements),
+        clusters=clusters,
+        repeated=_find_repeated(study, store, judgements, clusters),
+    )
+
+
+def _find_repeated(study: Study, store: Store, judgements: Judgements, clusters: Mapping[str, str]) -> str:
+    """Return a warning if many asked items share their texts with items of other clusters."""
+    items = store.content.find_items(set(judgements.item[judgements.asked].tolist()))
+    digests = [digest_text(item.text, item.options) for item in items.values()]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters.values()))}
+    cluster = np.array([numbers[clusters[name]] for name in items]) if clusters else None
+    found = count_repeated(np.array(digests, dtype=np.int64), cluster)
+    if found.excess <= RELEVANT_EXCESS:
+        return ""
+    return (
+        f"{found.items} of {len(items)} judged items share their text with another item, but are treated as "
+        f"independent; {advise_on_texts(study)}"
     )
 
 
@@ -195,20 +229,6 @@ def _list_replies(drawn: Sequence[DrawnExpert], said: Mapping[str, str]) -> list
     return found
 
 
-def _match_gold(study: Study, frame: Frame, table: UnitTable) -> ObjectArray | None:
-    """Return the true replies of the table's rows (None where unknown), or None without a gold file."""
-    if study.experts.gold is None:
-        return None
-    known = read_unit_key(study.path(study.experts.gold))
-    texts = {unit.id: unit.text for unit in frame.units}
-    rows = zip(table.item.tolist(), table.model.tolist(), table.unit.tolist(), strict=True)
-    found = np.full(len(table), None, dtype=object)
-    for row, (item, model, unit) in enumerate(rows):
-        label, _ = known.get((item, model, unit)) or known.get((item, model, texts[unit])) or (None, "")
-        found[row] = label
-    return found
-
-
 def match_probabilities(study: Study, store: Store, frame: Frame) -> FloatArray | None:
     """Return a judge's probability that each unit of the frame's table is met; None without a judge.
 
@@ -272,5 +292,7 @@ def estimate_study(study: Study, judged: JudgedStudy, *, anytime: bool = False) 
         level=study.estimate.level,
         metrics=METRICS,
         judge=judged.judge,
+        cluster=judged.clusters,
         anytime=anytime,
+        doubt=judged.repeated,
     )

@@ -12,7 +12,8 @@ which is linear in the judgements. With recorded probabilities π, the sums
 
 have E D_i = loss and E T_i = W_i (Horvitz & Thompson 1952, J. Am. Stat. Assoc. 47). The mean loss ℓ solves
 Σ_i (D_i − ℓ (1 + (T_i − W_i)/W̄)) = 0, that is ℓ = W̄ ΣD/ΣT, a ratio of two unbiased sums (Hájek 1971, in:
-Foundations of Statistical Inference). Items are independent; units of one item may depend on each other.
+Foundations of Statistical Inference). Items, or clusters of items, are independent; units of one item may
+depend on each other.
 
 * "met" is the share of units that are met: w is 1 for every unit, and met units are counted, not bad ones.
 * A judge's probabilities q of bad, calibrated on judgements of other items, are a control variate: D_i is
@@ -148,23 +149,35 @@ class ItemMean:
         """The mean θ."""
         return float(self.a.sum() / self.norm.sum())
 
-    def interval(self, level: float, *, anytime: bool) -> tuple[float, float]:
+    def interval(
+        self, level: float, *, anytime: bool, cluster: IntArray | None = None
+    ) -> tuple[float, float]:
         """Return an interval of θ. With `anytime`, the interval stays valid if it is inspected repeatedly.
+
+        Parameters
+        ----------
+        cluster
+            Cluster number of every item, by the item's index. Both terms are summed over the items of a
+            cluster, because only clusters are independent. None if items are independent.
 
         Raises
         ------
         Withheld
-            If there are too few items.
+            If there are too few items, or too few clusters.
         """
-        effective = count_effective(np.maximum(self.norm, 0.0))
+        a, norm, kind = self.a, self.norm, "items"
+        if cluster is not None:
+            code, kind = np.unique(cluster[self.item], return_inverse=True)[1], "clusters of items"
+            a, norm = (np.bincount(code, term).astype(np.float64) for term in (a, norm))
+        effective = count_effective(np.maximum(norm, 0.0))
         if effective < FEWEST_EFFECTIVE:
             raise Withheld(
-                f"the judged items count as {effective:.1f} items of equal weight; an interval needs "
+                f"the judged {kind} count as {effective:.1f} {kind} of equal weight; an interval needs "
                 f"{FEWEST_EFFECTIVE:g}"
             )
         if anytime:
-            return betting_sequence(self.a, self.norm, self.ends, level)
-        return bootstrap_interval(self.a, self.norm, self.ends, level, limits=self.limits)
+            return betting_sequence(a, norm, self.ends, level)
+        return bootstrap_interval(a, norm, self.ends, level, limits=self.limits)
 
     def minus(self, other: ItemMean) -> ItemMean:
         """Return the difference self − other on their common items."""

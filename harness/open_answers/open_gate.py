@@ -78,8 +78,10 @@ def gate_open_study(study: Study, bars: Bars, *, names: Sequence[str] | None = N
             metrics=(SCORE,),
             by_field=False,
             judge=None if look is None else judged.judge,
+            cluster=judged.clusters,
             anytime=look is None,
             widest=math.inf,
+            doubt=judged.repeated,
         )
         method = "" if look is None else f"look {look.look} of {look.looks}"
         items = len(study_items(study))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -53,14 +54,15 @@ def read_rubrics(study: Study, item_ids: Iterable[str]) -> list[StoredUnit]:
     Raises
     ------
     DataError
-        If a criterion has no text, points are 0 or not a number, a rubric's item is unknown, or an item has
-        no criterion with positive points. The message names file, line and field.
+        If a criterion has no text, points are 0 or not a number, only some criteria of an item have points, a
+        rubric's item is unknown, or an item has no criterion with positive points. The message names file,
+        line and field.
     """
     ids, units = dict.fromkeys(item_ids), list[StoredUnit]()
     is_file = (study.open.rubric or "").lower().endswith(_FILES)
     source = study.path(study.open.rubric or "") if is_file else _find_items_file(study)
     names = (study.items.id,) if not is_file else tuple(dict.fromkeys((*_ITEM_IDS, study.items.id)))
-    counts = dict.fromkeys(ids, 0)
+    counts, points_given = dict.fromkeys(ids, 0), defaultdict[str, _PointsGiven](dict)
     for row in read_rows(source):
         item = _find_item(row, names)
         if item not in ids:
@@ -69,11 +71,12 @@ def read_rubrics(study: Study, item_ids: Iterable[str]) -> list[StoredUnit]:
                 continue
             known = did_you_mean(item, ids)
             raise row.error(names[0], f"the rubric is for {item!r}, which is no item of the study{known}")
-        for text, points, field in _read_criteria(row, study, is_file=is_file):
+        for text, points, field in _read_criteria(row, study, points_given[item], is_file=is_file):
             place = counts[item]
             counts[item] += 1
             name = name_unit(item, "", place, text)
             units.append(StoredUnit(name, item, "", place, text, points, field, RUBRIC))
+    _refuse_gaps(points_given.values())
     _check_scores(counts, units, source)
     return units
 
@@ -102,15 +105,29 @@ def _check_scores(counts: Mapping[str, int], units: Sequence[StoredUnit], source
 
 
 _Criterion = tuple[str, float, str | None]
+_PointsGiven = dict[bool, DataError]
+"""Whether an item's criterion has points → error about missing points at the first such criterion."""
 
 
-def _read_criteria(row: Row, study: Study, *, is_file: bool) -> Iterator[_Criterion]:
+def _refuse_gaps(items: Iterable[_PointsGiven]) -> None:
+    """Refuse an item of which some criteria have points and others have none.
+
+    Without any points, all criteria of an item count the same.
+    """
+    for points_given in items:
+        if len(points_given) > 1:
+            raise points_given[False]
+
+
+def _read_criteria(
+    row: Row, study: Study, points_given: _PointsGiven, *, is_file: bool
+) -> Iterator[_Criterion]:
     named = None if is_file else study.open.rubric
     column = named or next((name for name in _LISTS if name in row.fields), None)
     if column is not None:
-        yield from _read_list(row, column)
+        yield from _read_list(row, column, points_given)
     elif "criterion" in row.fields:
-        yield _read_criterion(row, row.fields, ("criterion", "points", "field"))
+        yield _read_criterion(row, row.fields, ("criterion", "points", "field"), points_given)
     else:
         places = sorted(int(found[1]) for name in row.fields if (found := _NUMBERED.fullmatch(name)))
         if not places:
@@ -119,20 +136,23 @@ def _read_criteria(row: Row, study: Study, *, is_file: bool) -> Iterator[_Criter
         for place in places:
             if row.fields[f"criterion_{place}"] not in (None, ""):
                 columns = (f"criterion_{place}", f"points_{place}", f"field_{place}")
-                yield _read_criterion(row, row.fields, columns)
+                yield _read_criterion(row, row.fields, columns, points_given)
 
 
-def _read_list(row: Row, column: str) -> Iterator[_Criterion]:
+def _read_list(row: Row, column: str, points_given: _PointsGiven) -> Iterator[_Criterion]:
     value = row.parsed(column, "list of criteria")
     if not isinstance(value, list):
         raise row.error(column, f"must be a list of criteria, is {shorten(value)}")
     for each in value:
         if not isinstance(each, dict):
             raise row.error(column, f"a criterion must be an object, is {shorten(each)}")
-        yield _read_criterion(row, each, ("criterion" if "criterion" in each else "text", "points", "field"))
+        columns = ("criterion" if "criterion" in each else "text", "points", "field")
+        yield _read_criterion(row, each, columns, points_given)
 
 
-def _read_criterion(row: Row, fields: Mapping[str, Any], columns: tuple[str, str, str]) -> _Criterion:
+def _read_criterion(
+    row: Row, fields: Mapping[str, Any], columns: tuple[str, str, str], points_given: _PointsGiven
+) -> _Criterion:
     plain = {name: unguard_cell(v) if isinstance(v := fields.get(name), str) else v for name in columns}
     part = Row(row.file, row.line, plain)
     text = part.text(columns[0]).strip()
@@ -141,6 +161,8 @@ def _read_criterion(row: Row, fields: Mapping[str, Any], columns: tuple[str, str
     points = part.number(columns[1])
     if points == 0:
         raise row.error(columns[1], "a criterion needs points other than 0")
+    told = "a criterion has no points, but others of its item have; give points to all or to none"
+    points_given.setdefault(points is not None, row.error(columns[1], told))
     field = part.text(columns[2]).strip() or _find_field(fields.get("tags"))
     return text, 1.0 if points is None else points, field or None
 
@@ -202,8 +224,9 @@ def read_units(
     Raises
     ------
     DataError
-        If an item or answer is unknown, a unit has no text, points are 0 or not a number, or only some of the
-        answers have units. The message names file, line and field.
+        If an item or answer is unknown, a unit has no text, points are 0 or not a number, only some units of
+        an item or answer have points, or only some of the answers have units. The message names file, line
+        and field.
 
     Examples
     --------
@@ -216,18 +239,21 @@ def read_units(
     """
     of_item, items = {a.id: a.item_id for a in answers}, set(item_ids)
     units, places = list[StoredUnit](), dict[tuple[str, str], int]()
+    points_given = defaultdict[tuple[str, str], _PointsGiven](dict)
     for row in read_rows(path):
         item, answer = (unguard_cell(row.text(name)).strip() for name in ("item", "answer"))
         if item not in items:
             raise row.error("item", f"{item!r} is no item of the study{did_you_mean(item, items)}")
         if answer and of_item.get(answer) != item:
             raise row.error("answer", f"{answer!r} is no answer to the item {item!r}")
-        text, points, field = _read_criterion(row, row.fields, ("text", "points", "field"))
+        columns = ("text", "points", "field")
+        text, points, field = _read_criterion(row, row.fields, columns, points_given[item, answer])
         place = places.setdefault((item, answer), 0)
         places[item, answer] += 1
         units.append(
             StoredUnit(name_unit(item, answer, place, text), item, answer, place, text, points, field, "hand")
         )
+    _refuse_gaps(points_given.values())
     if any(unit.answer for unit in units):
         left = of_item.keys() - {unit.answer for unit in units}
         if left:
@@ -277,11 +303,25 @@ def read_unit_key(key: str | Path) -> dict[tuple[str, str, str], tuple[str, str]
     ('yes', '')
     """
     found = dict[tuple[str, str, str], tuple[str, str]]()
+    for row, about, label, field in iterate_unit_key(key):
+        if found.setdefault(about, (label, field))[0] != label:
+            raise row.error("unit", f"the unit {about[2]!r} of {about[1]!r} has two labels")
+    return found
+
+
+def iterate_unit_key(
+    key: str | Path,
+) -> Iterator[tuple[Row, tuple[str, str, str], str, str]]:
+    """Yield each row of a file of true labels, with (item, model, unit's id or text), label and field.
+
+    Raises
+    ------
+    DataError
+        If a label is neither yes nor no.
+    """
     for row in read_rows(key):
         item, model, unit = (unguard_cell(str(row.value(name))).strip() for name in ("item", "model", "unit"))
         label = row.text("label").strip().lower()
         if label not in (YES, NO):
             raise row.error("label", f"must be yes or no, is {shorten(label)}")
-        if found.setdefault((item, model, unit), (label, row.text("field").strip()))[0] != label:
-            raise row.error("unit", f"the unit {unit!r} of {model!r} has two labels")
-    return found
+        yield row, (item, model, unit), label, row.text("field").strip()

@@ -22,6 +22,7 @@ from oversight.harness.open_answers import (
     match_probabilities,
     read_frame,
     show_answer,
+    store_gold_units,
 )
 from oversight.harness.store import DrawnExpert, Store, refuse_mark
 from oversight.harness.types import UNIT_PREFIX, Item, Question, Verdict, draw_place, question_id, seal_ids
@@ -84,7 +85,8 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
     ModelError
         If the splitter or the judge does not reply; replies received before are stored and used next time.
     DataError
-        If a rubric is invalid, or a field has no expert in the roster.
+        If a rubric is invalid, a field has no expert in the roster, or the file of gold units is invalid or
+        differs from the stored gold; nothing is drawn then.
     """
     refuse_mark(study.store_url)
     if questions is not None and questions < 1:
@@ -112,6 +114,7 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
                 judge = match_probabilities(study, store, frame)
                 drawn = draw_units(study, frame, roster, questions or study.experts.questions, judge)
                 store.open_answers.add_draw(drawn)
+            store_gold_units(study, store, frame)
             draws = store.content.count_draws()
             new = _put_due(study, store, frame, items, draws)
             again = InsertedControls()

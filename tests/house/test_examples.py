@@ -17,6 +17,7 @@ WITHOUT = {
     "oversight.harness.open_answers.read_frame": "needs a study with units",
     "oversight.harness.open_answers.read_judged": "needs a study with drawn questions",
     "oversight.harness.open_answers.read_judged_answers": "makes a part of the viewer's page",
+    "oversight.harness.open_answers.store_gold_units": "needs a study with drawn questions",
 }
 """Names without an example, each with its reason."""
 

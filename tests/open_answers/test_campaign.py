@@ -208,6 +208,32 @@ def test_second_draw_and_wrong_verbs_are_refused(
         assert told in capsys.readouterr().err, words
 
 
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("[experts]\nsensitivity = [0.5, 0.6]", "sensitivity: does not apply to open answers"),
+        ("[experts]\nspecificity = [0.5, 0.7]", "specificity: does not apply to open answers"),
+        ('[experts]\ndraw = "deviation"', "draw: does not apply to open answers"),
+        ("[experts]\nannotators_per_item = 4", "annotators_per_item: does not apply to open answers"),
+        ('[experts]\ngold = "g.csv"\ngold_share = 0.2', "gold_share: does not apply to open answers"),
+        ("[experts]\noptions_per_item = 2", "options_per_item: does not apply to open answers"),
+        ('[models]\njudge = "m"\n[models.m]\nmodel = "m"', "[models] judge does not apply to open answers"),
+    ],
+)
+def test_settings_that_do_not_apply_are_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    oversight: Oversight,
+    capsys: pytest.CaptureFixture[str],
+    more: str,
+    told: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, oversight, more, models=())
+    assert main(["label", "route"]) == 2
+    assert told in capsys.readouterr().err
+
+
 def test_label_studio_tasks_offer_four_replies_and_hide_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
 ) -> None:

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from oversight.harness.errors import EstimateError
-from oversight.harness.open_answers import draw_questions, estimate_open, join_replies
+from oversight.harness.open_answers import (
+    Judgements,
+    OpenEstimate,
+    draw_questions,
+    estimate_open,
+    join_replies,
+)
 from tests.open_answers.worlds import EXPERTS, judge_all, objects, rubric_table
 
 RUBRIC = [[5, 2, -3]] * 6
@@ -253,3 +259,60 @@ def test_numbers_are_corrected_for_experts_errors() -> None:
     assert found.corrected_low < truth < found.corrected_high
     share = estimate_open(both, experts=EXPERTS).find_estimate("met", "m")
     assert share.corrected == pytest.approx(met.mean(), abs=0.03)
+
+
+def study_of_gold(seed: int, right: tuple[float, float], gold: str, n: int) -> tuple[OpenEstimate, float]:
+    """Return the score of 100 items and the share of met units; `n` units of truth `gold` are controls.
+
+    `right` has the probabilities of a right reply about met and unmet units.
+    """
+    rng = np.random.default_rng(seed)
+    table = rubric_table([[1, 1, 1, 1]] * 100)
+    met = rng.random(len(table)) < 0.9
+    drawn = draw_questions(table, 200, "equal", seed, experts=EXPERTS)
+    is_met = np.append(met[drawn.row], np.resize([word == "yes" for word in gold.split()], n))
+    is_right = rng.random(len(is_met)) < np.where(is_met, *right)
+    said = np.where(is_met == is_right, "yes", "no").astype(object)
+    judged = join_replies(table, drawn, said[: len(drawn)])
+    control = replace(
+        judged.take(np.zeros(n, dtype=np.int64)),
+        asked=np.ones(n, dtype=bool),
+        question=len(table) + np.arange(n),
+        propensity=np.full(n, np.nan),
+        expert=objects(*["ann"] * n),
+        reply=said[len(drawn) :],
+        gold=objects(*np.where(is_met[len(drawn) :], "yes", "no")),
+    )
+    both = {
+        name: np.concatenate([getattr(judged, name), getattr(control, name)]) for name in judged.__slots__
+    }
+    result = estimate_open(Judgements(**both), experts=EXPERTS, metrics=("score",), by_field=False)
+    return result.find_estimate("score", "m"), 0.9
+
+
+@pytest.mark.parametrize("gold", ["yes", "no", "yes no"])
+def test_unmarked_intervals_allow_for_errors_that_few_controls_miss(gold: str) -> None:
+    shown = list[bool]()
+    for seed in range(60):
+        found, truth = study_of_gold(seed, (0.9, 0.9), gold, 16)
+        if found.holds:
+            assert found.low is not None
+            assert found.high is not None
+            shown.append(found.low <= truth <= found.high)
+    assert len(shown) >= 5
+    assert all(shown)
+
+
+@pytest.mark.parametrize("gold", ["yes", "no"])
+def test_errors_on_gold_of_one_kind_are_marked(gold: str) -> None:
+    found, _ = study_of_gold(1, (0.8, 0.8), gold, 60)
+    assert "of 60 control questions a wrong reply" in found.why
+    assert found.corrected is None
+
+
+def test_too_few_controls_without_an_error_are_marked() -> None:
+    found, _ = study_of_gold(1, (1.0, 1.0), "yes no", 4)
+    assert found.why == "4 control questions without a wrong reply do not exclude that experts err"
+    many, _ = study_of_gold(1, (1.0, 1.0), "yes no", 200)
+    assert many.holds
+    assert many.value == many.corrected

@@ -93,16 +93,21 @@ def test_answers_after_the_draw_withhold_a_verdict(begin: Callable[..., None], o
     assert "amber: 40 answers arrived after the draw" in check["why"]
 
 
-def test_experts_who_err_withhold_a_verdict(begin: Callable[..., None], oversight: Oversight) -> None:
-    begin('[experts]\ngold = "gold.csv"')
+def test_experts_who_err_withhold_a_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begin: Callable[..., None], oversight: Oversight
+) -> None:
+    monkeypatch.chdir(tmp_path)
     other = {"yes": "no", "no": "yes"}
-    text = Path(KEY).read_text(encoding="utf-8").splitlines()
-    rows = [line.rsplit(",", 1) for line in text]
-    assert rows[0][1] == "label"
-    wrong = [
-        [start, label if place % 4 else other.get(label, label)] for place, (start, label) in enumerate(rows)
-    ]
-    Path("gold.csv").write_text("\n".join(map(",".join, wrong)) + "\n", encoding="utf-8")
+    with Path(KEY).open(encoding="utf-8", newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["model"] == "amber"]
+    with Path("gold.csv").open("w", encoding="utf-8", newline="") as stream:
+        out = csv.DictWriter(stream, list(rows[0]))
+        out.writeheader()
+        out.writerows(
+            {**row, "label": row["label"] if place % 4 else other[row["label"]]}
+            for place, row in enumerate(rows)
+        )
+    begin('[experts]\ngold = "gold.csv"')
     (check,) = oversight("gate", "--at-least", "0.5", "--model", "amber", code=3)["checks"]
     assert "control questions a wrong reply" in check["why"]
 

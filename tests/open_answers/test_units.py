@@ -116,6 +116,21 @@ def test_healthbench_file_needs_only_its_columns_named(oversight: Oversight) -> 
     ("items", "told"),
     [
         (
+            as_lines(
+                {"id": "q1", "text": "a?", "rubrics": [*LISTED, {"criterion": "x"}]},
+                {"id": "q2", "text": "b?", "rubrics": LISTED},
+            ),
+            "items.jsonl:1 [points]: a criterion has no points, but others of its item have",
+        ),
+        (
+            as_lines(
+                {"id": "q1", "text": "a?", "criterion_1": "x", "points_1": "", "criterion_2": "y"}
+                | {"points_2": 5},
+                {"id": "q2", "text": "b?", "criterion_1": "z"},
+            ),
+            "items.jsonl:1 [points_1]: a criterion has no points",
+        ),
+        (
             as_lines({"id": "q1", "text": "a?"}, {"id": "q2", "text": "b?"}),
             "items.jsonl:1 [rubrics]: a column is missing: rubrics",
         ),
@@ -185,6 +200,9 @@ def test_units_are_corrected_by_hand_before_the_draw(
     Path("mine.csv").write_text("item,answer,text,points,field\nq9,,x,1,\n")
     assert main(["label", "units", "--replace", "mine.csv"]) == 2
     assert "mine.csv:2 [item]: 'q9' is no item of the study" in capsys.readouterr().err
+    Path("mine.csv").write_text("item,answer,text,points,field\nq1,,x,5,\nq1,,y,,\n")
+    assert main(["label", "units", "--replace", "mine.csv"]) == 2
+    assert "mine.csv:3 [points]: a criterion has no points" in capsys.readouterr().err
 
 
 def test_claims_are_listed_by_a_model_once(oversight: Oversight) -> None:
