@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -52,8 +53,15 @@ def test_probabilities_in_another_order_are_refused() -> None:
 def test_rows_in_another_order_are_refused() -> None:
     assert predictions_from_arrays(ITEMS, pd.Series(COLOURS, index=IDS[:3]))[2].option == 2
     assert predictions_from_arrays(ITEMS, pd.Series(COLOURS))[2].option == 2
-    with pytest.raises(DataError, match="the index must contain the ids of the items, in the same order"):
+    told = "the index must contain the ids of the items, in the same order"
+    with pytest.raises(DataError, match=rf"\[predicted\]: {told}"):
         predictions_from_arrays(ITEMS, pd.Series(COLOURS, index=IDS[2::-1]))
+    table = pd.DataFrame(np.eye(3) * 0.7 + 0.1, columns=COLOURS, index=IDS[:3])
+    assert [p.option for p in predictions_from_arrays(ITEMS, probabilities=table)] == [0, 1, 2]
+    assert predictions_from_arrays(ITEMS, COLOURS, probabilities=table)[2].confidence == pytest.approx(0.8)
+    for predicted in (None, COLOURS, pd.Series(COLOURS, index=IDS[:3])):
+        with pytest.raises(DataError, match=rf"\[probabilities\]: {told}"):
+            predictions_from_arrays(ITEMS, predicted, probabilities=table[::-1])
 
 
 def test_wrong_types_are_named() -> None:
