@@ -64,6 +64,15 @@ def test_rows_in_another_order_are_refused() -> None:
             predictions_from_arrays(ITEMS, predicted, probabilities=table[::-1])
 
 
+def test_costs_with_names_are_refused() -> None:
+    costs: Any = pd.DataFrame(1 - np.eye(3), index=COLOURS[::-1], columns=COLOURS[::-1])
+    with pytest.raises(BadInput, match="costs: the names in a frame or series are not read"):
+        ov.CostTable(costs=costs)
+    with pytest.raises(BadInput, match="costs: the names in a frame or series are not read"):
+        ov.CostTable(costs=costs.to_numpy(), unreadable=costs["red"])
+    assert ov.CostTable(costs=costs.to_numpy(), unreadable=np.ones(3)).of_prediction(0).tolist() == [0, 1, 1]
+
+
 def test_wrong_types_are_named() -> None:
     labels, model = labels_from_frame(ANSWERS, COLOURS), predictions_from_frame(PREDICTED, COLOURS)
     strata: Any = pd.Series(["x"] * 90)
