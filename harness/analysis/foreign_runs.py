@@ -65,8 +65,8 @@ class ImportedRun:
     errors, error
         Number of the log's answers that ended with an error, and the first of these errors.
     unknown_letters
-        Number of the log's answers that are unreadable because they name an option by letter, and the log
-        does not say which option the letter denotes.
+        Number of the log's answers that are unreadable because they name an option by a letter or number, and
+        the log does not say which option this denotes.
     ended
         Status of an inspect-ai run that did not finish: ``error``, ``cancelled`` or ``started``. Empty if the
         run finished, or if another program made the log.
@@ -285,7 +285,7 @@ def _explain_misfit(
     """Yield an error if an answer is unreadable although the model may have named an option."""
     said = shorten(answer.answer or answer.raw)
     if reason == UNKNOWN_LETTER:
-        told = f"{said} names an option by letter, but the log does not say which option the letter denotes"
+        told = f"{said} names an option by its label, but the log does not say which option the label denotes"
         told += "; no other answer is readable, so nothing was imported. Import a table with the columns id "
         told += "and prediction, which contains the options' texts"
         yield DataError(told, file=file, line=answer.line)

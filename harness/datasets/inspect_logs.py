@@ -41,9 +41,9 @@ def read_inspect(path: Path) -> Iterator[ForeignAnswer]:
 
     If several scorers extracted an answer from a reply, the first scorer's answer is used. If none did, the
     reply is parsed like the reply of a model that this project calls. The question is the sample's input,
-    without system messages. Letters denote the options in the order in which the input lists them or, if it
-    does not, in the order of the sample's choices. Invalidated samples are left out. Of a model's output,
-    only the first choice is read.
+    without system messages. Invalidated samples are left out. Of a model's output, only the first choice is
+    read. Letters denote the sample's choices, in the order in which the input lists them if it does; without
+    choices, they denote the options that the input or a message lists.
 
     Raises
     ------
@@ -66,8 +66,8 @@ def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
     raw, error, limit = _completion(sample), sample.find_field("error"), sample.find_field("limit.type")
     text, gap = _question(sample)
     shown = _system_texts(sample)
-    prompt = f"{shown}\n\n{text}"
     options = read_texts(sample, "choices", sample.find_field("choices") or ())
+    prompt = "\n\n".join([shown, text, *([] if options else _sent_texts(sample))])
     options = tuple(options[place] for place in find_listed_order(options, prompt) or range(len(options)))
     found = ForeignAnswer(
         line=sample.line,
@@ -165,6 +165,13 @@ def _system_texts(sample: Row) -> str:
     given = sample.find_field("input")
     messages = [m for m in given if m.get("role") == "system"] if isinstance(given, list) else []
     return "\n\n".join(_content(sample, message)[0] for message in messages)
+
+
+def _sent_texts(sample: Row) -> Iterator[str]:
+    """Yield the texts of the messages that were sent, because a solver can add options to the input."""
+    for message in sample.find_field("messages") or ():
+        if message.get("role") in ("system", "user"):
+            yield _content(sample, message)[0]
 
 
 def _content(sample: Row, message: dict[str, Any]) -> tuple[str, list[str]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from oversight.harness.datasets.helm_logs import read_helm
 from oversight.harness.datasets.inspect_logs import read_inspect
 from oversight.harness.datasets.lm_eval_logs import read_lm_eval
-from oversight.harness.datasets.log_fields import read_metadata
+from oversight.harness.datasets.log_fields import read_metadata, read_texts
 from oversight.harness.datasets.row import Row, split_records
 from oversight.harness.datasets.rows import read_rows
 from oversight.harness.datasets.text_files import no_file
@@ -38,8 +38,9 @@ def read_table(path: Path) -> Iterator[ForeignAnswer]:
     """Read the rows of a table.
 
     ``prediction`` is an option's text or letter; it is empty for an unreadable answer. If it equals the text
-    of one option and the letter of another, the text counts. If ``prompt``, ``question`` or ``text`` lists
-    the options in another order than the study, letters denote the options in that order.
+    of one option and the letter of another, the text counts. If the list ``options``, or the text in
+    ``prompt``, ``question`` or ``text``, has the options in another order than the study, letters denote the
+    options in that order.
 
     The table needs a column ``id`` or ``text``, and a column ``prediction`` or ``raw``. A column ``question``
     replaces ``text``. ``error``, ``confidence``, ``sample``, ``model``, ``input_tokens`` and
@@ -107,9 +108,18 @@ def _table_answer(row: Row) -> ForeignAnswer:
         output_tokens=row.count("output_tokens"),
         confidence=confidence,
         model=row.text("model").strip(),
+        options=_read_options(row),
         prompt=_read_prompt(row),
         meta=read_metadata(row.fields, _READ),
     )
+
+
+def _read_options(row: Row) -> tuple[str, ...]:
+    """Return the options if they are a list, or a list in JSON; empty otherwise."""
+    value = row.find_field("options")
+    if isinstance(value, str) and value.startswith("["):
+        value = row.parsed("options", "list of options")
+    return read_texts(row, "options", value) if isinstance(value, list) else ()
 
 
 def _read_prompt(row: Row) -> str:

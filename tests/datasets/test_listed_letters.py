@@ -118,6 +118,21 @@ def table(prompts: Sequence[Any], replies: Sequence[str], column: str = "prompt"
     return "\n".join(map(json.dumps, rows))
 
 
+def solved(prompts: Sequence[str], replies: Sequence[str]) -> str:
+    """A log of inspect-ai whose solver added the options to the input."""
+    log = json.loads(inspect(prompts, replies))
+    for sample in log["samples"]:
+        roles = {"user": sample["input"], "assistant": "A) beta, B) alpha"}
+        sample["messages"] = [{"role": role, "content": given} for role, given in roles.items()]
+        sample["input"] = sample["input"].partition("\n")[0]
+    return json.dumps(log)
+
+
+def with_options(prompts: Sequence[str], replies: Sequence[str]) -> str:
+    rows = [json.loads(line) for line in table(prompts, replies, column="note").splitlines()]
+    return "\n".join(json.dumps({**row, "options": ORDERS[j]}) for j, row in enumerate(rows))
+
+
 def messages(prompts: Sequence[str], replies: Sequence[str]) -> str:
     return table([[{"role": "user", "content": given}] for given in prompts], replies)
 
@@ -126,6 +141,7 @@ LOGS: dict[str, tuple[Callable[..., str], str, str]] = {
     "inspect": (inspect, "l.json", "inspect"),
     "inspect, choices": (lambda p, r: inspect(p, r, choices=list(CLASSES)), "l.json", "inspect"),
     "inspect, scorer": (scored, "l.json", "inspect"),
+    "inspect, solver": (solved, "l.json", "inspect"),
     "lm-eval": (lm_eval, "samples_t.jsonl", "lm-eval"),
     "lm-eval, filter": (lambda p, r: lm_eval(p, r, said="[invalid]"), "samples_t.jsonl", "lm-eval"),
     "lm-eval, choices": (lambda p, r: lm_eval(p, r, choices=list(CLASSES)), "samples_t.jsonl", "lm-eval"),
@@ -133,6 +149,7 @@ LOGS: dict[str, tuple[Callable[..., str], str, str]] = {
     "helm": (helm, "scenario_state.json", "helm"),
     "table": (table, "t.jsonl", "table"),
     "table, question": (lambda p, r: table(p, r, column="question"), "t.jsonl", "table"),
+    "table, options": (with_options, "t.jsonl", "table"),
     "table, messages": (messages, "t.jsonl", "table"),
 }
 
@@ -175,8 +192,14 @@ def test_letter_without_listed_options_is_unreadable_and_counted(
     assert (told["unreadable"], told["unknown_letters"]) == (2, 2)
     assert read_options(oversight) == [None, None, "gamma"]
     error = import_log(write(prompts, ["A", "B", "A"]), *rest, code=2)["error"]
-    assert "by letter, but the log does not say which option the letter denotes" in error
+    assert "by its label, but the log does not say which option the label denotes" in error
     assert read_options(oversight) == [None, None, "gamma"]
+
+
+def test_numbers_of_a_listed_order_are_not_counted_as_wrong_answers(import_log: Callable[..., Any]) -> None:
+    prompts = [prompt(j).translate(dict(zip(map(ord, "ABCD"), "1234", strict=True))) for j in range(3)]
+    error = import_log(inspect(prompts, ["2", "(1)", "3."]), "l.json", "inspect", code=2)["error"]
+    assert "'2' names an option by its label" in error
 
 
 def test_table_with_other_names_for_all_options_is_refused(

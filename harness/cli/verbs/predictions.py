@@ -152,7 +152,7 @@ def _describe_lost(found: ImportedRun) -> list[str]:
         lines.append(f"{found.errors} {noun}; for example: {found.error}")
     if n := found.unknown_letters:
         noun = "answer is" if n == 1 else "answers are"
-        why = "the log does not say which option the named letter denotes"
+        why = "the log does not say which option their letter or number denotes"
         lines.append(f"{n:,} {noun} unreadable, because {why}")
     return lines
 

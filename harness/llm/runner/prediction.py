@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 
 _AROUND = " \n\t\"'*_`()[]{}:."
 """Characters that are stripped from tokens and options before they are compared."""
+_NUMBER = re.compile(r"\W*(\d{1,3})\W*")
 UNKNOWN_LETTER = "letter"
-"""Reason why an answer is unreadable: it depends on a letter, and the log does not say what it denotes."""
+"""Reason why an answer is unreadable: the log does not say which option its letter or number denotes."""
 _BRIEF = 200
 """Maximum number of characters of a text whose reading is cached, because short texts often recur."""
 
@@ -353,7 +354,8 @@ def read_foreign_option(
     order = (order if answer.is_lettered else None) or _find_order(answer, options, named_by)
     if order is None:
         by_text = partial(_read_answer, answer, asked=replace(asked, notation="option"), named_by="option")
-        read, order = _read_without_letters(by_text, options), range(len(options))
+        read = _read_without_letters(by_text, options, answer.answer or answer.raw)
+        order = range(len(options))
     else:
         shown = (answer.is_lettered and answer.options) or tuple(options[place] for place in order)
         read = _read_answer(answer, shown, asked=asked, named_by=named_by)
@@ -387,15 +389,19 @@ def _read_answer(
 
 
 def _read_without_letters(
-    read: Callable[[tuple[str, ...]], ReplyReading], options: tuple[str, ...]
+    read: Callable[[tuple[str, ...]], ReplyReading], options: tuple[str, ...], said: str
 ) -> ReplyReading:
     """Read an answer to options in an unknown order.
 
-    If the answer names another option after the options are rotated, it depends on a letter.
+    If the answer names another option after the options are rotated, it depends on a letter. A number up to
+    the number of options, if it is no option, may be a label like a letter.
     """
     found, turned = read(options), read((*options[1:], options[0]))
     place = None if turned.option is None else (turned.option + 1) % len(options)
-    return found if found.option == place else ReplyReading(None, reason=UNKNOWN_LETTER)
+    number = _NUMBER.fullmatch(said)
+    if found.option != place or (place is None and number and int(number[1]) <= len(options)):
+        return ReplyReading(None, reason=UNKNOWN_LETTER)
+    return found
 
 
 def _read_exported(
@@ -428,7 +434,7 @@ def read_named_options(
         found = {said: _read_named(said, options, named_by) for said in texts}
     else:
         found = {
-            said: _read_without_letters(partial(_read_named, said, named_by="option"), options)
+            said: _read_without_letters(partial(_read_named, said, named_by="option"), options, said)
             for said in texts
         }
     return {
