@@ -15,7 +15,8 @@ from .controls import (
 from .costs import run_cost as run_cost, study_prices as study_prices
 from .diagnosis import diagnose as diagnose
 from .foreign_runs import (
-    export_predictions as export_predictions, import_predictions as import_predictions,
+    ImportedRun as ImportedRun, export_predictions as export_predictions,
+    import_predictions as import_predictions,
     write_log_items as write_log_items,
 )
 from .gating import (

@@ -27,6 +27,7 @@ from oversight.harness.datasets import (
 )
 from oversight.harness.errors import BadInput, DataError
 from oversight.harness.llm import (
+    UNKNOWN_LETTER,
     Notation,
     ReplyForm,
     Step,
@@ -63,6 +64,9 @@ class ImportedRun:
         Number of predictions of each status.
     errors, error
         Number of the log's answers that ended with an error, and the first of these errors.
+    unknown_letters
+        Number of the log's answers that are unreadable because they name an option by a letter or number, and
+        the log does not say which option this denotes.
     ended
         Status of an inspect-ai run that did not finish: ``error``, ``cancelled`` or ``started``. Empty if the
         run finished, or if another program made the log.
@@ -85,6 +89,7 @@ class ImportedRun:
     by_status: Mapping[PredictionStatus, int]
     errors: int
     error: str
+    unknown_letters: int
     ended: str
     left_out: Mapping[str, int]
     checked: int
@@ -103,7 +108,8 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     ------
     DataError
         If a field cannot be read, if an answer is about no item of the study, if the text of an item differs
-        between log and study, or if an item has two strata in the log. The message names file, line and
+        between log and study, or if an item has two strata in the log. If no answer is readable because
+        letters are unknown or no ``prediction`` of a table names an option. The message names file, line and
         field.
 
     Examples
@@ -147,7 +153,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
             by_status = runs.count_statuses(run)
         else:
             by_status = {status: counts[status] for status in PredictionStatus}
-        told = runs.count_reasons(run) if counts[failed] else []
+        told = runs.count_reasons(run) if counts[failed] or counts[PredictionStatus.UNREADABLE] else []
         read_by = runs.count_steps(run)
         reasons = [(reason, n) for status, reason, n in told if status == failed]
     n = sum(by_status.values())
@@ -160,6 +166,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         by_status=by_status,
         errors=sum(n for _, n in reasons),
         error=next((reason.removeprefix("import: ") for reason, _ in reasons), ""),
+        unknown_letters=sum(n for _, reason, n in told if reason == UNKNOWN_LETTER),
         ended=how_log_ended(file) if kind == "inspect" else "",
         left_out=left_out,
         checked=texts.checked,
@@ -233,6 +240,7 @@ def _match(
     by_text = _ItemsByText(store, ids, file)
     classes = store.columns.read_classes()
     found = set[tuple[str, int]]()  # (item, sample) of answers whose item was found by its text
+    is_any_read, misfits = False, list[DataError]()  # why answers are unreadable if the model is not to blame
 
     def match(answer: ForeignAnswer, offered: tuple[str, ...] | None) -> ImportedFields:
         name = answer.id
@@ -244,6 +252,8 @@ def _match(
             found.add((name, answer.sample))
             texts.checked += 1
         option, status, reason, step = read_foreign_option(answer, name, offered, file, asked, named_by)
+        if status is PredictionStatus.UNREADABLE and not misfits:
+            misfits.extend(_explain_misfit(answer, offered, reason, file, named_by))
         used = (answer.input_tokens, answer.output_tokens, answer.seconds)
         sure = None if option is None else answer.confidence
         return name, option, status.value, reason, answer.sample, answer.raw, *used, sure, step
@@ -262,8 +272,28 @@ def _match(
             raise
         found_rows = [row or next(matched) for row in rows]
         strata.note(portion, found_rows)
+        is_any_read = is_any_read or any(option is not None for _, option, *_ in found_rows)
         yield found_rows
     texts.refuse(file)
+    if misfits and not is_any_read:
+        raise misfits[0]
+
+
+def _explain_misfit(
+    answer: ForeignAnswer, options: Sequence[str], reason: str, file: str, named_by: Notation | None
+) -> Iterator[DataError]:
+    """Yield an error if an answer is unreadable although the model may have named an option."""
+    said = shorten(answer.answer or answer.raw)
+    if reason == UNKNOWN_LETTER:
+        told = f"{said} names an option by its label, but the log does not say which option the label denotes"
+        told += "; no other answer is readable, so nothing was imported. Import a table with the columns id "
+        told += "and prediction, which contains the options' texts"
+        yield DataError(told, file=file, line=answer.line)
+    elif named_by == "option" and answer.answer == answer.raw and answer.raw and not answer.status:
+        told = f"{said} is not one of the item's options, {', '.join(map(repr, options))}; the table's other "
+        told += "predictions name no option either, so nothing was imported. If the column contains replies, "
+        told += "rename it to raw; if no reply was readable, leave it empty"
+        yield DataError(told, file=file, line=answer.line, field="prediction")
 
 
 class _ItemsByText:
@@ -316,11 +346,13 @@ def _match_named(
     named_by: Notation | None,
 ) -> list[ImportedFields | None]:
     """Return a prediction for each answer that is exactly the name of a class; None for the other answers."""
-    _, names, _, offered, said, raw, errors, _, samples, *used, _, statuses, _, _, _, _, _ = zip(
-        *portion, strict=True
+    _, names, asked, offered, said, raw, errors, _, samples, *used, _, statuses, _, _, _, _, prompts, _, _ = (
+        zip(*portion, strict=True)
     )
     is_plain = classes and ids >= set(names) and not (any(offered) or any(errors) or any(statuses))
-    named = read_named_options(said, classes, named_by) if classes and is_plain else {}
+    # a prompt can list the options in another order than the study
+    by_letter = named_by == "option" and not (any(asked) or any(prompts))
+    named = read_named_options(said, classes, named_by, by_letter=by_letter) if classes and is_plain else {}
     ok, step = PredictionStatus.OK.value, Step.LOG.value
     known = (names, map(named.get, said), repeat(ok), repeat(""), samples, raw, *used, repeat(step))
     rows = zip(*known, strict=False)

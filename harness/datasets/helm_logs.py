@@ -22,7 +22,7 @@ from oversight.harness.datasets.log_fields import (
 from oversight.harness.datasets.row import Row, parse_json
 from oversight.harness.errors import DataError
 from oversight.harness.output import shorten
-from oversight.harness.types import ForeignAnswer, PredictionStatus
+from oversight.harness.types import ForeignAnswer, PredictionStatus, find_listed_order
 
 _STATS = "per_instance_stats.json"
 _SEPARATE = "multiple_choice_separate"  # name prefix of methods that score each option in its own request
@@ -36,7 +36,8 @@ def read_helm(path: Path) -> Iterator[ForeignAnswer]:
     """Read the requests of a run; if a question was asked in several trials, each trial gives one answer.
 
     The options are those of ``output_mapping``, which says which option a label denotes. Without this field,
-    HELM's references are the options; if all references are right answers, there are no options. Perturbed
+    HELM's references are the options; if all references are right answers, there are no options. Then letters
+    denote the options that the prompt lists; if it lists none, replies with letters are unreadable. Perturbed
     copies of a question are left out. Only the first completion of a request is read. If each option was
     scored in a separate request (``request_mode`` "original" or "calibration"), the answer is
     ``predicted_index`` in the run's ``per_instance_stats.json``. Without that file, it is the option with the
@@ -76,19 +77,24 @@ def _read_state(state: Row, *, chosen: _Chosen, failed: Collection[_Key]) -> lis
     result = state.need("result", dict)
     completions = result.get("completions") or [{}]
     labels, options = _options(state)
+    text = _question(state)
+    prompt = state.text("request.prompt") or text
+    order = None if labels else find_listed_order(options, prompt)
     completion = Row(state.file, state.line, completions[0])
     raw = completion.text("text")
     finish = completion.text("finish_reason.reason")
     found = ForeignAnswer(
         line=state.line,
         id=name,
-        text=_question(state),
-        options=options,
+        text=text,
+        options=tuple(options[place] for place in order) if order else options,
         raw=raw,
         error=_failed(state),
         cut=finish == "length" and bool(raw) and not labels,
         sample=state.count("train_trial_index"),
         seconds=state.number("result.request_time") or 0.0,
+        prompt=prompt,
+        is_lettered=bool(labels or order),
     )
     if labels and not found.error:
         found = _read_labelled(found, labels)

@@ -25,7 +25,7 @@ from oversight.harness.datasets.row import Row, parse_json
 from oversight.harness.distribution import install_line
 from oversight.harness.errors import DataError
 from oversight.harness.output import shorten
-from oversight.harness.types import ForeignAnswer, PredictionStatus
+from oversight.harness.types import ForeignAnswer, PredictionStatus, find_listed_order
 
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # header of a member of a ZIP archive, up to its name
@@ -42,7 +42,8 @@ def read_inspect(path: Path) -> Iterator[ForeignAnswer]:
     If several scorers extracted an answer from a reply, the first scorer's answer is used. If none did, the
     reply is parsed like the reply of a model that this project calls. The question is the sample's input,
     without system messages. Invalidated samples are left out. Of a model's output, only the first choice is
-    read.
+    read. Letters denote the sample's choices, in the order in which the input lists them if it does; without
+    choices, they denote the options that the input or a message lists.
 
     Raises
     ------
@@ -59,12 +60,15 @@ def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
     if sample.find_field("invalidation"):
         return [ForeignAnswer(sample.line, name, left_out="invalidated sample")]
     choices = sample.find_field("output.choices") or [{}]
-    options = read_texts(sample, "choices", sample.find_field("choices") or ())
     scores = _scores(sample)
     answers = (str(score["answer"]).strip() for score in scores if isinstance(score.get("answer"), str))
     answer = next(filter(None, answers), None)
     raw, error, limit = _completion(sample), sample.find_field("error"), sample.find_field("limit.type")
     text, gap = _question(sample)
+    shown = _system_texts(sample)
+    options = read_texts(sample, "choices", sample.find_field("choices") or ())
+    prompt = "\n\n".join([shown, text, *([] if options else _sent_texts(sample))])
+    options = tuple(options[place] for place in find_listed_order(options, prompt) or range(len(options)))
     found = ForeignAnswer(
         line=sample.line,
         id=name,
@@ -79,7 +83,8 @@ def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
         output_tokens=sample.count("output.usage.output_tokens"),
         seconds=sample.number("output.time") or 0.0,
         gap=gap,
-        shown=_system_texts(sample),
+        shown=shown,
+        prompt=prompt,
         meta=read_metadata(sample.find_field("metadata")),
     )
     if answer is None and options and not error:
@@ -113,7 +118,7 @@ def _read_shuffled(answer: ForeignAnswer, scores: list[dict[str, Any]], *, shuff
     if sorted(listed) == sorted(map(str.strip, answer.options)):
         return answer._replace(options=listed)
     if shown or (shuffles and not _RESTORED.fullmatch(answer.raw)):
-        return answer._replace(status=PredictionStatus.UNREADABLE.value, error="none")
+        return answer._replace(status=PredictionStatus.UNREADABLE.value, error="letter")
     return answer
 
 
@@ -160,6 +165,13 @@ def _system_texts(sample: Row) -> str:
     given = sample.find_field("input")
     messages = [m for m in given if m.get("role") == "system"] if isinstance(given, list) else []
     return "\n\n".join(_content(sample, message)[0] for message in messages)
+
+
+def _sent_texts(sample: Row) -> Iterator[str]:
+    """Yield the texts of the messages that were sent, because a solver can add options to the input."""
+    for message in sample.find_field("messages") or ():
+        if message.get("role") in ("system", "user"):
+            yield _content(sample, message)[0]
 
 
 def _content(sample: Row, message: dict[str, Any]) -> tuple[str, list[str]]:

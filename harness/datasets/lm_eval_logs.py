@@ -24,7 +24,7 @@ from oversight.harness.datasets.log_fields import (
 from oversight.harness.datasets.row import Row, parse_json
 from oversight.harness.datasets.rows import read_rows
 from oversight.harness.output import shorten
-from oversight.harness.types import ForeignAnswer, fold_text
+from oversight.harness.types import ForeignAnswer, find_listed_order, fold_text
 
 _INVALID = "[invalid]"  # written by lm-eval's filters if they find no answer
 _QUESTIONS = (
@@ -55,10 +55,12 @@ _TEXTS, _LABELS = ("text", "value", "atext", "content"), ("label", "key", "id", 
 def read_lm_eval(path: Path) -> Iterator[ForeignAnswer]:
     """Read samples of generation and multiple-choice tasks.
 
-    The item's id is the document's ``id`` or, without one, its number. Only the first filter of a file, and
+    The item's id is the document's ``id`` or, without one, its number. Only the first filter of a file, and
     only the first reply to each request, are read. For multiple choice, the answer is the continuation with
     the highest likelihood, and the confidence is this continuation's share of the total likelihood. If
-    continuations are letters or numbers, they denote the options of the document.
+    continuations are letters or numbers, they denote the options of the document. If the prompt lists the
+    options, it decides which option a letter denotes. If no known field contains the question, the prompt is
+    the text.
 
     Raises
     ------
@@ -106,15 +108,17 @@ def _read_sample(row: Row) -> list[ForeignAnswer]:
     said = filtered[0] if filtered else ""
     said = said[0] if isinstance(said, list) and said else said
     answer = None if not isinstance(said, str) or said == _INVALID else said
-    labels, options = next(iter(_list_options(document)), ((), _find_listed(row, text or prompt)))
+    listed = next(iter(_list_options(document)), ((), _find_listed(row, text or prompt)))
+    labels, options = _order_as_shown(listed, prompt)
     found = ForeignAnswer(
         line=row.line,
         id=name,
-        text=text,
+        text=text or prompt,
         options=options,
         answer=_place_answer(answer, labels, len(options)),
         raw=written[0] if written else "",
         gap=gap,
+        prompt=prompt,
         meta=_read_metadata(document),
     )
     further = ForeignAnswer(row.line, name, left_out="further reply to a request")
@@ -155,7 +159,9 @@ def _read_choice(
     best, share = _choose(row, scores, len(said))
     places, options = _match_options(row, [each.strip() for each in said], text, prompt)
     meta = _read_metadata(row.need("doc", dict))
-    return ForeignAnswer(row.line, name, text, options, places[best], confidence=share, gap=gap, meta=meta)
+    return ForeignAnswer(
+        row.line, name, text or prompt, options, places[best], confidence=share, gap=gap, meta=meta
+    )
 
 
 def _read_metadata(document: dict[str, Any]) -> dict[str, str | float]:
@@ -194,6 +200,7 @@ def _match_options(
     same = [texts for _, texts in listed if list(map(fold_text, texts)) == folded]
     if same and (same[0] == listed[0][1] or not place_labels(said)):
         return range(k), tuple(said)
+    listed = [_order_as_shown(each, prompt) for each in listed]
     for labels, texts in listed:
         names = [strip_label(label) for label in labels]
         if len(texts) == k and set(names) == {strip_label(each) for each in said} and len(set(names)) == k:
@@ -222,6 +229,14 @@ def _list_options(document: dict[str, Any]) -> list[_Listed]:
     Lists whose texts look like labels themselves ("A", "B") come last.
     """
     return sorted(_iterate_options(document), key=lambda listed: place_labels(listed[1]) is not None)
+
+
+def _order_as_shown(listed: _Listed, prompt: str) -> _Listed:
+    """Return the options in the order of their letters in the prompt, if it lists them in another order."""
+    order = find_listed_order(listed[1], prompt) if listed[1] else None
+    if order is None or order == tuple(range(len(order))):
+        return listed
+    return (), tuple(listed[1][place] for place in order)
 
 
 def _iterate_options(document: dict[str, Any]) -> Iterator[_Listed]:

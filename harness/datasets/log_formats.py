@@ -13,7 +13,7 @@ from pathlib import Path
 from oversight.harness.datasets.helm_logs import read_helm
 from oversight.harness.datasets.inspect_logs import read_inspect
 from oversight.harness.datasets.lm_eval_logs import read_lm_eval
-from oversight.harness.datasets.log_fields import read_metadata
+from oversight.harness.datasets.log_fields import read_metadata, read_texts
 from oversight.harness.datasets.row import Row, split_records
 from oversight.harness.datasets.rows import read_rows
 from oversight.harness.datasets.text_files import no_file
@@ -24,7 +24,7 @@ from oversight.harness.types import ForeignAnswer, PredictionStatus
 _EXPORTED = {"model", "item_id", "option_text", "status"}
 """Columns by which an export of a study is recognised."""
 _READ = {
-    *("id", "question", "text", "options", "prediction", "raw", "error", "confidence", "sample"),
+    *("id", "question", "text", "prompt", "options", "prediction", "raw", "error", "confidence", "sample"),
     *("input_tokens", "output_tokens", "model"),
 }
 """Columns of a table that are read; all other columns are metadata."""
@@ -38,7 +38,9 @@ def read_table(path: Path) -> Iterator[ForeignAnswer]:
     """Read the rows of a table.
 
     ``prediction`` is an option's text or letter; it is empty for an unreadable answer. If it equals the text
-    of one option and the letter of another, the text counts.
+    of one option and the letter of another, the text counts. If the list ``options``, or the text in
+    ``prompt``, ``question`` or ``text``, has the options in another order than the study, letters denote the
+    options in that order.
 
     The table needs a column ``id`` or ``text``, and a column ``prediction`` or ``raw``. A column ``question``
     replaces ``text``. ``error``, ``confidence``, ``sample``, ``model``, ``input_tokens`` and
@@ -106,8 +108,27 @@ def _table_answer(row: Row) -> ForeignAnswer:
         output_tokens=row.count("output_tokens"),
         confidence=confidence,
         model=row.text("model").strip(),
+        options=_read_options(row),
+        prompt=_read_prompt(row),
         meta=read_metadata(row.fields, _READ),
     )
+
+
+def _read_options(row: Row) -> tuple[str, ...]:
+    """Return the options if they are a list, or a list in JSON; empty otherwise."""
+    value = row.find_field("options")
+    if isinstance(value, str) and value.startswith("["):
+        value = row.parsed("options", "list of options")
+    return read_texts(row, "options", value) if isinstance(value, list) else ()
+
+
+def _read_prompt(row: Row) -> str:
+    """Return the prompt, which may be a list of messages, and the question; empty if there is no prompt."""
+    value = row.find_field("prompt")
+    turns = value if isinstance(value, list) else [value]
+    texts = [turn.get("content") if isinstance(turn, dict) else turn for turn in turns]
+    asked = [row.find_field(name) for name in _ASKED] if any(texts) else []
+    return "\n\n".join(text for text in (*asked, *texts) if isinstance(text, str))
 
 
 def _read_error(row: Row) -> str:

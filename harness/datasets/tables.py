@@ -473,8 +473,8 @@ def predictions_from_arrays(
     Raises
     ------
     DataError
-        If shapes do not match, a label is not an option of its item or is ambiguous between a class and a
-        position, or a row is not a distribution.
+        If shapes do not match, an index has the items' ids in another order, a label is not an option of its
+        item or is ambiguous between a class and a position, or a row is not a distribution.
 
     Examples
     --------
@@ -488,11 +488,12 @@ def predictions_from_arrays(
         check_names("classes", classes)
     known = list(classes if classes is not None else items[0].options if items else ())
     names = [str(c) for c in known]
+    for field, given in {"predicted": predicted, "probabilities": probabilities}.items():
+        _refuse_other_items(field, given, items)
     if hasattr(probabilities, "columns"):
         _refuse_other_order([str(name) for name in probabilities.columns], names)
     table = None if probabilities is None else _distribution(probabilities, len(items), len(names))
     if predicted is not None:
-        _refuse_other_items(predicted, items)
         labels = _names(np.asarray(predicted).tolist(), known)
         if len(labels) != len(items):
             raise DataError(f"{len(labels)} predictions for {len(items)} items", field="predicted")
@@ -518,14 +519,14 @@ def _refuse_other_order(columns: list[str], names: list[str]) -> None:
         raise DataError(told, field="probabilities")
 
 
-def _refuse_other_items(predicted: Any, items: Sequence[Item]) -> None:
-    """Refuse a series whose index has the items' ids in another order."""
-    index = getattr(predicted, "index", None)
+def _refuse_other_items(field: str, values: Any, items: Sequence[Item]) -> None:
+    """Refuse a series or frame whose index has the items' ids in another order."""
+    index = getattr(values, "index", None)
     if index is None or callable(index):
         return
     ids, given = [item.id for item in items], [str(name) for name in index]
     if given != ids and set(given) & set(ids) and given != [str(place) for place in range(len(given))]:
-        raise DataError("the index must contain the ids of the items, in the same order", field="predicted")
+        raise DataError("the index must contain the ids of the items, in the same order", field=field)
 
 
 def _names(labels: list[Any], known: list[Any]) -> list[str]:

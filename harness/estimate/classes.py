@@ -598,7 +598,8 @@ class CostTable:
     Attributes
     ----------
     costs
-        Shape (K, K): cost by true class (row) and predicted class (column).
+        Shape (K, K): cost by true class (row) and predicted class (column), both in the order of the classes.
+        An array, because the names in a frame are not read.
     unreadable
         Shape (K,): cost of an unreadable prediction by true class; None if not given.
 
@@ -613,6 +614,9 @@ class CostTable:
     unreadable: FloatArray | None = None
 
     def __post_init__(self) -> None:
+        if hasattr(self.costs, "columns") or hasattr(self.unreadable, "iloc"):
+            told = "the names in a frame or series are not read; give arrays in the order of the classes"
+            raise BadInput(f"costs: {told}, for example frame.loc[classes, classes].to_numpy()")
         square = np.asarray(self.costs, dtype=np.float64)
         if square.ndim != 2 or square.shape[0] != square.shape[1]:
             raise BadInput(f"costs: must be a square table, has shape {square.shape}")

@@ -32,6 +32,7 @@ from .runner.targets import (
 from .runner.local_run import Progress as Progress, run as run, run_alone as run_alone
 from .runner.event_loop import collecting_rarely as collecting_rarely, run_in_loop as run_in_loop
 from .runner.prediction import (
-    read_foreign_option as read_foreign_option, read_named_options as read_named_options,
+    UNKNOWN_LETTER as UNKNOWN_LETTER, read_foreign_option as read_foreign_option,
+    read_named_options as read_named_options,
     refuse_stranger as refuse_stranger,
 )

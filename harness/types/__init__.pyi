@@ -15,6 +15,7 @@ from .labels import (
     LabelDesign as LabelDesign, Labels as Labels, ProtocolStatement as ProtocolStatement,
     deciding_statement as deciding_statement, design_of as design_of,
 )
+from .listed_options import find_listed_order as find_listed_order
 from .notes import (
     Note as Note, ResultWithNotes as ResultWithNotes, NoteKind as NoteKind, plain_fields as plain_fields,
 )

@@ -403,6 +403,11 @@ class ForeignAnswer(NamedTuple):
         created.
     shown
         Further text shown to the model that may contain the question, for example system messages.
+    prompt
+        Everything that the model read, if this is more than `text`. Letters in replies denote the options
+        that the prompt lists.
+    is_lettered
+        Whether letters in replies denote `options` in their order.
     meta
         Further short values that the log has for the item, by name, for example its subject.
     """
@@ -426,6 +431,8 @@ class ForeignAnswer(NamedTuple):
     left_out: str = ""
     gap: str = ""
     shown: str = ""
+    prompt: str = ""
+    is_lettered: bool = True
     meta: Mapping[str, str | float] = MappingProxyType({})
 
 

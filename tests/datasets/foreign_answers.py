@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from oversight.harness.datasets import iterate_foreign
+from oversight.harness.llm import Notation
 from oversight.harness.llm.runner.prediction import read_foreign_option, refuse_stranger
 from oversight.harness.types import ForeignAnswer, Item, Prediction, Source, fold_text
 
@@ -15,8 +16,10 @@ def read_foreign(path: str | Path, kind: str) -> list[ForeignAnswer]:
     return list(chain.from_iterable(iterate_foreign(path, kind)))
 
 
-def to_predictions(answers: Iterable[ForeignAnswer], items: Sequence[Item], file: object) -> list[Prediction]:
-    """Match answers with items, by id or else by text."""
+def to_predictions(
+    answers: Iterable[ForeignAnswer], items: Sequence[Item], file: object, named_by: Notation | None = None
+) -> list[Prediction]:
+    """Match answers with items, by id or else by text; `named_by` is "option" for a table."""
     by_id = {item.id: item for item in items}
     by_text = {fold_text(item.text): item for item in items}
     found = []
@@ -24,7 +27,9 @@ def to_predictions(answers: Iterable[ForeignAnswer], items: Sequence[Item], file
         item = by_id.get(answer.id) or by_text.get(fold_text(answer.text))
         if item is None:
             raise refuse_stranger(answer, file)
-        option, status, reason, step = read_foreign_option(answer, item.id, item.options, file)
+        option, status, reason, step = read_foreign_option(
+            answer, item.id, item.options, file, named_by=named_by
+        )
         found.append(
             Prediction(
                 item_id=item.id,

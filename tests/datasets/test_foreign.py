@@ -91,7 +91,7 @@ def test_a_helm_run_is_read_by_its_output_mapping() -> None:
 def test_a_table_needs_only_ids_and_answers(tmp_path: Path) -> None:
     path = tmp_path / "preds.csv"
     path.write_text("id,prediction,confidence\nq-001,Magnesium sulfate,0.9\nq-002,B,\nq-003,,\n")
-    found = to_predictions(read_foreign(path, format_of(path)), questions(), path)
+    found = to_predictions(read_foreign(path, format_of(path)), questions(), path, "option")
     assert [p.option for p in found] == [2, 1, None]
     assert [p.confidence for p in found] == [0.9, None, None]
     assert found[2].reason == "empty"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -52,8 +53,24 @@ def test_probabilities_in_another_order_are_refused() -> None:
 def test_rows_in_another_order_are_refused() -> None:
     assert predictions_from_arrays(ITEMS, pd.Series(COLOURS, index=IDS[:3]))[2].option == 2
     assert predictions_from_arrays(ITEMS, pd.Series(COLOURS))[2].option == 2
-    with pytest.raises(DataError, match="the index must contain the ids of the items, in the same order"):
+    told = "the index must contain the ids of the items, in the same order"
+    with pytest.raises(DataError, match=rf"\[predicted\]: {told}"):
         predictions_from_arrays(ITEMS, pd.Series(COLOURS, index=IDS[2::-1]))
+    table = pd.DataFrame(np.eye(3) * 0.7 + 0.1, columns=COLOURS, index=IDS[:3])
+    assert [p.option for p in predictions_from_arrays(ITEMS, probabilities=table)] == [0, 1, 2]
+    assert predictions_from_arrays(ITEMS, COLOURS, probabilities=table)[2].confidence == pytest.approx(0.8)
+    for predicted in (None, COLOURS, pd.Series(COLOURS, index=IDS[:3])):
+        with pytest.raises(DataError, match=rf"\[probabilities\]: {told}"):
+            predictions_from_arrays(ITEMS, predicted, probabilities=table[::-1])
+
+
+def test_costs_with_names_are_refused() -> None:
+    costs: Any = pd.DataFrame(1 - np.eye(3), index=COLOURS[::-1], columns=COLOURS[::-1])
+    with pytest.raises(BadInput, match="costs: the names in a frame or series are not read"):
+        ov.CostTable(costs=costs)
+    with pytest.raises(BadInput, match="costs: the names in a frame or series are not read"):
+        ov.CostTable(costs=costs.to_numpy(), unreadable=costs["red"])
+    assert ov.CostTable(costs=costs.to_numpy(), unreadable=np.ones(3)).of_prediction(0).tolist() == [0, 1, 1]
 
 
 def test_wrong_types_are_named() -> None:

@@ -448,3 +448,27 @@ def test_options_are_found_by_place_where_the_items_have_letters(
     assert oversight("predictions", "import", "samples_t.jsonl", "--model", "m")["ok"] == 1
     oversight("predictions", "export", "out.jsonl")
     assert json.loads(Path("out.jsonl").read_text())["option_text"] == "C"
+
+
+def test_prompt_is_compared_if_no_known_field_has_the_question(
+    oversight: Oversight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    riddles = ["Lemons are?", "Salt is?", "Which is sweet, ice or honey?"]
+    Path("items.csv").write_text("id,text\n" + "".join(f'{j},"{text}"\n' for j, text in enumerate(riddles)))
+    oversight("init", "--items", "items.csv", "--classes", "sour,sweet")
+
+    def write(first: int, prompt: str) -> None:
+        samples = [
+            {**score({"riddle": text}, ["sour", "sweet"], 0, prompt.format(text)), "doc_id": j}
+            for j, text in enumerate(riddles[first:])
+        ]
+        Path("samples_t.jsonl").write_text("\n".join(map(json.dumps, samples)))
+
+    for prompt in ("{}", "Question: {}\nAnswer:"):
+        write(1, prompt)
+        error = oversight("predictions", "import", "samples_t.jsonl", "--model", "m", code=2)["error"]
+        assert "2 of 2 compared texts differ" in error
+        write(0, prompt)
+        done = oversight("predictions", "import", "samples_t.jsonl", "--model", "m")
+        assert (done["ok"], done["texts_checked"], done["texts_unchecked"]) == (3, 3, 0)

@@ -22,7 +22,7 @@ from oversight.harness.output import counted, shorten
 from oversight.harness.types import reading_lines
 
 if TYPE_CHECKING:
-    from oversight.harness.analysis import RunRereading
+    from oversight.harness.analysis import ImportedRun, RunRereading
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -121,11 +121,8 @@ def _import(args: argparse.Namespace) -> None:
             "\n    estimates now use these answers; the answers of run "
             f"{found.replaces} are kept, but not used"
         )
-    if found.errors:
-        noun = "answer ended with an error and counts as a failed prediction"
-        if found.errors > 1:
-            noun = "answers ended with errors and count as failed predictions"
-        text += f"\n    {found.errors} {noun}; for example: {found.error}"
+    for line in _describe_lost(found):
+        text += f"\n    {line}"
     if found.left_out:
         text += f"\n    left out: {tell_left_out(found.left_out)}"
     if found.unchecked:
@@ -141,8 +138,23 @@ def _import(args: argparse.Namespace) -> None:
     payload |= {"texts_checked": found.checked, "texts_unchecked": found.unchecked}
     payload |= {status.value: n for status, n in found.by_status.items()}
     payload |= {"replaces": found.replaces} if found.replaces else {}
+    payload |= {"unknown_letters": found.unknown_letters} if found.unknown_letters else {}
     payload |= {"unread": found.unread} if found.unread else {}
     emit(args, payload, text)
+
+
+def _describe_lost(found: ImportedRun) -> list[str]:
+    lines = []
+    if found.errors:
+        noun = "answer ended with an error and counts as a failed prediction"
+        if found.errors > 1:
+            noun = "answers ended with errors and count as failed predictions"
+        lines.append(f"{found.errors} {noun}; for example: {found.error}")
+    if n := found.unknown_letters:
+        noun = "answer is" if n == 1 else "answers are"
+        why = "the log does not say which option their letter or number denotes"
+        lines.append(f"{n:,} {noun} unreadable, because {why}")
+    return lines
 
 
 def _write_items(args: argparse.Namespace) -> None:

@@ -9,9 +9,9 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ from oversight.harness.types import (
     PredictionStatus,
     Source,
     Usage,
+    find_listed_order,
     find_number,
     find_option,
 )
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 _AROUND = " \n\t\"'*_`()[]{}:."
 """Characters that are stripped from tokens and options before they are compared."""
+_NUMBER = re.compile(r"\W*(\d{1,3})\W*")
+UNKNOWN_LETTER = "letter"
+"""Reason why an answer is unreadable: the log does not say which option its letter or number denotes."""
 _BRIEF = 200
 """Maximum number of characters of a text whose reading is cached, because short texts often recur."""
 
@@ -320,6 +324,10 @@ def read_foreign_option(
     If the log contains an option, that option is used. Otherwise the model's reply is parsed with the form
     `asked`. The returned option is an index into `options`, or None.
 
+    A letter denotes an option of the log or, without these, an option that the prompt lists. If the log has
+    neither, letters are read in the order of `options` in a table; in other logs, such an answer is
+    unreadable, with the reason ``"letter"``.
+
     Parameters
     ----------
     named_by
@@ -341,20 +349,60 @@ def read_foreign_option(
         return (
             (0, PredictionStatus.OK, "", "") if read.step else (None, *make_unreadable(read, cut=False), "")
         )
-    places = _places(answer, item_id, options, file) if answer.options else range(len(options))
-    shown, said = answer.options or options, answer.answer
-    named = _read_named(said, shown, named_by) if isinstance(said, str) else ReplyReading(said, Step.LOG)
+    order = _places(answer, item_id, options, file) if answer.options else None
+    if isinstance(answer.answer, int):
+        return (order or range(len(options)))[answer.answer], PredictionStatus.OK, "", Step.LOG.value
+    order = (order if answer.is_lettered else None) or _find_order(answer, options, named_by)
+    if order is None:
+        by_text = partial(_read_answer, answer, asked=replace(asked, notation="option"), named_by="option")
+        read = _read_without_letters(by_text, options, answer.answer or answer.raw)
+        order = range(len(options))
+    else:
+        shown = (answer.is_lettered and answer.options) or tuple(options[place] for place in order)
+        read = _read_answer(answer, shown, asked=asked, named_by=named_by)
+    if read.option is None:
+        return None, *make_unreadable(read, cut=answer.cut and read.reason != UNKNOWN_LETTER), ""
+    return order[read.option], PredictionStatus.OK, "", str(read.step)
+
+
+def _find_order(
+    answer: ForeignAnswer, options: tuple[str, ...], named_by: Notation | None
+) -> Sequence[int] | None:
+    """Return the index of the option that each letter denotes; None if the log does not say."""
+    is_known = named_by == "option" or options == option_letters_of(len(options))
+    return find_listed_order(options, answer.prompt or answer.text) or (
+        range(len(options)) if is_known else None
+    )
+
+
+def _read_answer(
+    answer: ForeignAnswer, shown: tuple[str, ...], *, asked: ReplyForm, named_by: Notation | None
+) -> ReplyReading:
+    """Read the option, as an index into `shown`, that the log or else the model's reply names."""
+    said = answer.answer
+    named = _read_named(said, shown, named_by) if isinstance(said, str) else ReplyReading(None)
     if named.option is not None:
-        step = Step.STATEMENT if named.step is Step.STATEMENT else Step.LOG
-        return places[named.option], PredictionStatus.OK, "", step.value
+        return named if named.step is Step.STATEMENT else replace(named, step=Step.LOG)
     if answer.raw == said:  # a table without replies
         asked = replace(asked, notation=named_by)
-    read = (_read_brief if len(answer.raw) <= _BRIEF else read_reply)(
-        answer.raw, shown, asked, cut=answer.cut
-    )
-    if read.option is None:
-        return None, *make_unreadable(read, cut=answer.cut), ""
-    return places[read.option], PredictionStatus.OK, "", str(read.step)
+    read = _read_brief if len(answer.raw) <= _BRIEF else read_reply
+    return read(answer.raw, shown, asked, cut=answer.cut)
+
+
+def _read_without_letters(
+    read: Callable[[tuple[str, ...]], ReplyReading], options: tuple[str, ...], said: str
+) -> ReplyReading:
+    """Read an answer to options in an unknown order.
+
+    If the answer names another option after the options are rotated, it depends on a letter. A number up to
+    the number of options, if it is no option, may be a label like a letter.
+    """
+    found, turned = read(options), read((*options[1:], options[0]))
+    place = None if turned.option is None else (turned.option + 1) % len(options)
+    number = _NUMBER.fullmatch(said)
+    if found.option != place or (place is None and number and int(number[1]) <= len(options)):
+        return ReplyReading(None, reason=UNKNOWN_LETTER)
+    return found
 
 
 def _read_exported(
@@ -373,14 +421,25 @@ def _read_exported(
 
 
 def read_named_options(
-    answers: Iterable[str | int | None], options: tuple[str, ...], named_by: Notation | None = None
+    answers: Iterable[str | int | None],
+    options: tuple[str, ...],
+    named_by: Notation | None = None,
+    *,
+    by_letter: bool = True,
 ) -> dict[object, int]:
     """Return a dictionary from each answer that names an option to the index of that option.
 
-    The dictionary omits answers that name no option directly; `read_foreign_option` can read them, and also
-    explains `named_by`.
+    The dictionary omits answers that name no option directly and, unless `by_letter`, answers that name it by
+    letter; `read_foreign_option` can read them, and also explains `named_by`.
     """
-    found = {said: _read_named(said, options, named_by) for said in set(answers) if isinstance(said, str)}
+    texts = {said for said in answers if isinstance(said, str)}
+    if by_letter:
+        found = {said: _read_named(said, options, named_by) for said in texts}
+    else:
+        found = {
+            said: _read_without_letters(partial(_read_named, said, named_by="option"), options, said)
+            for said in texts
+        }
     return {
         said: read.option
         for said, read in found.items()
