@@ -90,8 +90,12 @@ def copy_rows(source: str, target: str) -> dict[str, int]:
 
 
 @contextmanager
-def _open_target(url: str) -> Iterator[Store]:
-    """Open the target of a copy; if the block fails, remove its file if this function created the file."""
+def _open_target(url: str, is_named: Callable[[], bool] = lambda: False) -> Iterator[Store]:
+    """Open the target of a copy.
+
+    If the block fails, remove the target's file if this function created the file, except if study.toml
+    already names it (`is_named`).
+    """
     file, is_new = find_file(read_address(url)), False
     if file is not None:
         with suppress(OSError):  # only the creator may remove the file; `Store` reports other errors
@@ -103,7 +107,7 @@ def _open_target(url: str) -> Iterator[Store]:
     except _Filled:  # another process was faster
         raise
     except BaseException:
-        for ending in ("", "-wal", "-shm", "-journal") if is_new else ():
+        for ending in ("", "-wal", "-shm", "-journal") if is_new and not is_named() else ():
             Path(f"{file}{ending}").unlink(missing_ok=True)
         raise
 
@@ -193,11 +197,13 @@ def make_bar(rows: int) -> Any:
     return tqdm(total=rows, desc="copying", unit="row", delay=1, disable=not is_shown, leave=False)
 
 
-def move_rows(source: str, target: str, name_new: Callable[[], object]) -> dict[str, int]:
+def move_rows(
+    source: str, target: str, name_new: Callable[[], object], is_named: Callable[[], bool]
+) -> dict[str, int]:
     """Move a study to another database: mark the old one as moved, copy all rows, and name the new one.
 
-    If this fails, the old database collects answers as before. If the process is killed, the old database
-    stays marked as moved, and the move can be repeated.
+    If this fails before the new database is named, the old database collects answers as before. If the
+    process is killed, the old database stays marked as moved, and the move can be repeated.
 
     Parameters
     ----------
@@ -205,6 +211,8 @@ def move_rows(source: str, target: str, name_new: Callable[[], object]) -> dict[
         SQLAlchemy URLs. This process must not have either database open.
     name_new
         Function that names the new database in study.toml; it is called when all rows are on the disk.
+    is_named
+        Function that returns whether study.toml names the new database; a signal may interrupt `name_new`.
 
     Returns
     -------
@@ -229,34 +237,26 @@ def move_rows(source: str, target: str, name_new: Callable[[], object]) -> dict[
     may_collect = mark is None  # if the move fails
     try:
         _refuse_users(source)  # a process that opened the database before it was marked could still write
-        with Store(source) as old, _open_target(target) as new:
+        with Store(source) as old, _open_target(target, is_named) as new:
             is_copy = _is_whole(old, new) and (mark is not None or new.marks.read_mark() is not None)
             is_done = is_copy or (mark is not None and _continues(new, old))
             if mark is not None:  # the target may have collected answers since an earlier move
                 may_collect = not is_done and not new.content.has_items()
             copied = {} if is_done else copy_store(old, new)
-            _name(new, name_new, old.shown if may_collect else None)
+            try:
+                new.marks.adopt()
+                new.sync()
+                name_new()
+            except BaseException:
+                if may_collect and not is_named():
+                    new.marks.mark_copy(old.shown)
+                raise
     except BaseException:
-        if may_collect:
+        if may_collect and not is_named():
             with Store(source, write_marked=True) as store:
                 store.marks.adopt()
         raise
     return copied
-
-
-def _name(new: Store, name_new: Callable[[], object], source: str | None) -> None:
-    """Let a new database collect answers, and name it.
-
-    If it cannot be named, mark it as a copy of `source` again, except if `source` is None.
-    """
-    new.marks.adopt()
-    new.sync()
-    try:
-        name_new()
-    except BaseException:
-        if source is not None:
-            new.marks.mark_copy(source)
-        raise
 
 
 def _refuse_users(url: str) -> None:

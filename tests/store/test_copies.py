@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -12,14 +13,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from benchmarks.servers import empty_server
 from benchmarks.servers import serve as serve_view
+from oversight.harness.cli.main import main
 from oversight.harness.config import ModelSection, read_study
-from oversight.harness.errors import StoreError
+from oversight.harness.errors import Stopped, StoreError
 from oversight.harness.llm import make_spec, run
+from oversight.harness.platform import write_whole
 from oversight.harness.store import Store, copy_store
 from oversight.harness.types import Answer, Item, Verdict
 from oversight.protocols.collect import LabelStudio
@@ -354,6 +358,23 @@ def test_move_that_cannot_write_study_toml_is_taken_back(
     Path("study.toml.part").rmdir()
     oversight("store", "move", to)
     assert oversight("label", "route")["new"] == 0
+
+
+def test_move_that_is_interrupted_after_it_wrote_study_toml_is_not_taken_back(
+    url: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(copy_study("partitioned", tmp_path))
+    to = url.replace("study.db", "new.db").removeprefix("sqlite:///")
+
+    def stop(*given: Any, **named: Any) -> None:
+        write_whole(*given, **named)
+        raise Stopped(signal.SIGTERM)
+
+    with mock.patch("oversight.harness.cli.database_verbs.store.write_whole", stop):
+        assert main(["store", "move", to]) == 128 + signal.SIGTERM
+    assert oversight("label", "route")["new"] == 0
+    with Store("sqlite:///study.db") as old, pytest.raises(StoreError, match="was moved to"):
+        old.marks.refuse_mark()
 
 
 def test_interrupted_move_never_continues_in_another_study(

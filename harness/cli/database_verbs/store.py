@@ -93,11 +93,11 @@ def _locate(to: str, study_file: Path) -> tuple[str, str]:
     if "://" in to and not to.startswith(_FILE):
         return to, to
     file = Path(to.removeprefix(_FILE))
-    named = str(file)
-    if not file.is_absolute():
-        # Resolve links, because ".." in a path leads out of the folder to which a link points.
-        named = os.path.relpath(file.parent.resolve() / file.name, study_file.parent.resolve())
-    return f"{_FILE}{file.absolute()}", named
+    if file.is_absolute():
+        return f"{_FILE}{file}", str(file)
+    # Resolve links, because ".." in a path leads out of the folder to which a link points.
+    file = file.parent.resolve() / file.name
+    return f"{_FILE}{file}", os.path.relpath(file, study_file.parent.resolve())
 
 
 def _find_file(args: argparse.Namespace) -> Path:
@@ -200,7 +200,7 @@ def _move(args: argparse.Namespace, study: Study, url: str, named: str) -> None:
     path = _find_file(args)
     if _is_same(study.store_url, url):
         refuse_mark(url)
-        told = f"{args.study} already names {named} as the study's database; nothing was copied"
+        told = f"{named} is already the study's database; nothing was copied"
         emit(args, {"rows": 0, "tables": {}, "to": named}, told)
         return
     try:
@@ -209,7 +209,9 @@ def _move(args: argparse.Namespace, study: Study, url: str, named: str) -> None:
         raise BadInput(
             f"instead of `store move`, run `store copy`, edit {path.name}, then run `store adopt`: {error}"
         ) from None
-    copied = move_rows(study.store_url, url, lambda: _write_settings(text, path))
+    copied = move_rows(
+        study.store_url, url, lambda: _write_settings(text, path), lambda: read_text(path) == text
+    )
     rows = sum(copied.values())
     told = f"{counted(rows, 'row')} copied and compared" if copied else "all rows had already been copied"
     then = (
