@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 import tomllib
@@ -194,7 +195,9 @@ def test_moved_study_collects_only_in_the_new_database(
     monkeypatch.chdir(copy_study("partitioned", tmp_path))
     text = Path("study.toml").read_text()
     before = [oversight("estimate"), oversight("store", "verify")]
+    Path("study.toml").chmod(0o664)
     oversight("store", "move", "sub.db")
+    assert stat.S_IMODE(Path("study.toml").stat().st_mode) == 0o664
     assert [oversight("estimate"), oversight("store", "verify")] == before
     assert oversight("label", "route")["new"] == 0
     moved = Path("study.toml").read_text()

@@ -107,7 +107,8 @@ def _find_file(args: argparse.Namespace) -> Path:
 
 
 def _write_settings(text: str, path: Path) -> None:
-    write_whole(text, path, mode=stat.S_IMODE(path.stat().st_mode))
+    mode = stat.S_IMODE(path.stat().st_mode)
+    write_whole(text, path, mode=mode).chmod(mode)  # the umask may have removed the rights of a team
 
 
 def _without_version(name: str) -> str:
