@@ -692,8 +692,8 @@ class Study(Section):
 
     @property
     def store_url(self) -> str:
-        """SQLAlchemy URL of the database; a plain path means an SQLite file."""
-        store = self.study.store
+        """SQLAlchemy URL of the database; a path means an SQLite file."""
+        store = self.study.store.removeprefix("sqlite:///")
         return store if "://" in store else f"sqlite:///{self.path(store)}"
 
     @property

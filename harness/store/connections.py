@@ -162,6 +162,18 @@ class Connections:
         finally:
             self._dispose()
 
+    def sync(self) -> None:
+        """Write all stored rows into the file, without its log, and to the disk; a server does so itself.
+
+        Raises
+        ------
+        FullDisk
+            If the disk is full. The rows are then in the file's log.
+        """
+        if self._held is not None:
+            with self._raising_store_errors():
+                self._held.fold_whole()
+
     def __enter__(self) -> Self:
         return self
 

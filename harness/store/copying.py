@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
 from oversight.harness.store.database import Database
-from oversight.harness.store.engines.addresses import find_users, show_address
+from oversight.harness.store.engines.addresses import find_file, find_users, read_address, show_address
+from oversight.harness.store.serialization import describe_failure
 from oversight.harness.store.study_store import Store
 from oversight.harness.store.tables.content_tables import DatabaseMarkRow, ItemRow
 from oversight.harness.store.tables.insertion import count_rows, insert_tuples
@@ -44,7 +49,7 @@ def copy_store(source: Store, target: Store) -> dict[str, int]:
         filled = [table.name for table in counts if _count(target, table)]
         if filled:
             told = f"already contains a study (rows of {', '.join(filled[:3])}); copy to an empty database"
-            raise StoreError(f"{target.shown}: {told}")
+            raise _Filled(f"{target.shown}: {told}")
         with make_bar(sum(counts.values())) as bar:
             for table in counts:
                 _copy_table(source, target, table, bar.update)
@@ -52,11 +57,69 @@ def copy_store(source: Store, target: Store) -> dict[str, int]:
     return {table.name: number for table, number in counts.items() if number}
 
 
-def is_whole_copy(source: Store, target: Store) -> bool:
-    """Whether `target` has exactly the rows of `source` and is marked as a copy."""
-    mark = target.marks.read_mark()
-    if mark is None or not mark.copied_at:
-        return False
+class _Filled(StoreError):
+    """The target of a copy already contains a study."""
+
+
+def copy_rows(source: str, target: str) -> dict[str, int]:
+    """Copy a study's database as `copy_store` does, and write all rows to the disk.
+
+    If this fails, a file that it created is removed, so that no file looks like a backup.
+
+    Parameters
+    ----------
+    source, target
+        SQLAlchemy URLs.
+
+    Returns
+    -------
+    dict
+        Number of rows by table, for tables with rows.
+
+    Raises
+    ------
+    StoreError
+        If the target is not empty, or a row differs after copying.
+    FullDisk
+        If the target's disk is full.
+    """
+    with Store(source) as old, _open_target(target) as new:
+        copied = copy_store(old, new)
+        new.sync()
+    return copied
+
+
+@contextmanager
+def _open_target(url: str, is_named: Callable[[], bool] = lambda: False) -> Iterator[Store]:
+    """Open the target of a copy.
+
+    If the block fails, remove the target's file if this function created the file, except if study.toml
+    already names it (`is_named`).
+    """
+    file, is_new = find_file(read_address(url)), False
+    if file is not None:
+        with suppress(OSError):  # only the creator may remove the file; `Store` reports other errors
+            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            is_new = True
+    try:
+        with Store(url, write_marked=True) as store:
+            yield store
+    except _Filled:  # another process was faster
+        raise
+    except BaseException:
+        for ending in ("", "-wal", "-shm", "-journal") if is_new and not is_named() else ():
+            Path(f"{file}{ending}").unlink(missing_ok=True)
+        raise
+
+
+def _continues(target: Store, source: Store) -> bool:
+    """Whether the audit trail of `target` contains the last event of `source`."""
+    head = source.audit.read_head()
+    return any(record.link == head for record in target.audit.read_records())
+
+
+def _is_whole(source: Store, target: Store) -> bool:
+    """Whether `target` has exactly the rows of `source`."""
     return all(_digest(source, table) == _digest(target, table) for table in _find_tables())
 
 
@@ -134,15 +197,22 @@ def make_bar(rows: int) -> Any:
     return tqdm(total=rows, desc="copying", unit="row", delay=1, disable=not is_shown, leave=False)
 
 
-def move_rows(source: str, target: str) -> dict[str, int]:
-    """Mark a study's database as moved, and copy all rows into another database, which is marked as a copy.
+def move_rows(
+    source: str, target: str, name_new: Callable[[], object], is_named: Callable[[], bool]
+) -> dict[str, int]:
+    """Move a study to another database: mark the old one as moved, copy all rows, and name the new one.
 
-    If the process is killed, the move can be repeated. The caller must adopt the new database afterwards.
+    If this fails before the new database is named, the old database collects answers as before. If the
+    process is killed, the old database stays marked as moved, and the move can be repeated.
 
     Parameters
     ----------
     source, target
         SQLAlchemy URLs. This process must not have either database open.
+    name_new
+        Function that names the new database in study.toml; it is called when all rows are on the disk.
+    is_named
+        Function that returns whether study.toml names the new database; a signal may interrupt `name_new`.
 
     Returns
     -------
@@ -153,25 +223,40 @@ def move_rows(source: str, target: str) -> dict[str, int]:
     ------
     StoreError
         If the source is in use, has an active run, was moved elsewhere or is itself a copy; or if the target
-        is not empty. The source is then left as it was.
+        is not empty.
+    FullDisk
+        If the target's disk is full.
     """
     shown = show_address(target)
+    _refuse_users(source)  # also refuses a disk without the space to take the mark back
     with Store(source, write_marked=True) as store:
         mark = store.marks.read_mark()
         if mark is not None and mark.moved_to != shown:
             store.marks.refuse_mark()
-        # Mark the database before `_refuse_users`, so that no process starts to write after that check.
         store.marks.mark_moved(shown)
+    may_collect = mark is None  # if the move fails
     try:
-        _refuse_users(source)
-        with Store(source) as old, Store(target, write_marked=True) as new:
-            is_done = mark is not None and new.marks.read_mark() is None and new.content.has_items()
-            return {} if is_done or is_whole_copy(old, new) else copy_store(old, new)
+        _refuse_users(source)  # a process that opened the database before it was marked could still write
+        with Store(source) as old, _open_target(target, is_named) as new:
+            is_copy = _is_whole(old, new) and (mark is not None or new.marks.read_mark() is not None)
+            is_done = is_copy or (mark is not None and _continues(new, old))
+            if mark is not None:  # the target may have collected answers since an earlier move
+                may_collect = not is_done and not new.content.has_items()
+            copied = {} if is_done else copy_store(old, new)
+            try:
+                new.marks.adopt()
+                new.sync()
+                name_new()
+            except BaseException:
+                if may_collect and not is_named():
+                    new.marks.mark_copy(old.shown)
+                raise
     except BaseException:
-        if mark is None:
+        if may_collect and not is_named():
             with Store(source, write_marked=True) as store:
                 store.marks.adopt()
         raise
+    return copied
 
 
 def _refuse_users(url: str) -> None:
@@ -181,7 +266,11 @@ def _refuse_users(url: str) -> None:
             f"{one}; {elsewhere if one.is_elsewhere else 'end that process'}"
             for one in store.locks.find_held()[:1]
         ]
-    if users := find_users(url):
+    try:
+        users = find_users(url)
+    except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
+        raise describe_failure(show_address(url), error, read_only=False) from error
+    if users:
         held = [f"{users}; stop all commands and pages that use the study"]
     if held:
         raise StoreError(f"{show_address(url)}: {held[0]}, then move the study")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from tests.e2e.test_kill import CONCURRENCY, command, lay_out
 from tests.e2e.test_stop import count_predictions
 from tests.fakes.openai_server import Reply, fake_openai
+from tests.studies.opened import copy_study
 
 pytestmark = pytest.mark.slow
 
@@ -65,3 +67,51 @@ def test_copy_leaves_no_file_that_looks_like_a_backup(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.glob("backup.db*"))
     assert run(tmp_path, 10_000_000, "store", "copy", "backup.db").returncode == 0
+
+
+ON_A_FULL_DISK = """\
+set -e
+mount -t tmpfs -o size=8m none disk
+cp -r partitioned disk/study
+cd disk/study
+head -c $(( $(df --output=avail -B1 . | tail -n 1) - $1 * 1024 )) /dev/zero > ../others
+shift
+code=0; "$@" || code=$?
+ls
+rm ../others
+exec 1>&2
+"$PYTHON" -m oversight.harness.cli.main label route  # a moved study would refuse this
+exit $code
+"""
+
+
+def run_on_full_disk(folder: Path, kilobytes: int, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a study on a disk with little room, then draw questions; list the files in between."""
+    (folder / "disk").mkdir()
+    mounted = ("unshare", "--map-root-user", "--mount", "sh", "-c")
+    try:
+        subprocess.run([*mounted, "mount -t tmpfs none disk"], cwd=folder, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("this test needs the right to mount a small disk")
+    words = (*mounted, ON_A_FULL_DISK, "sh", str(kilobytes), *command(*words))
+    environment = {**os.environ, "PYTHON": sys.executable}
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, env=environment)
+
+
+@pytest.mark.parametrize("kilobytes", [40, 300, 600, 700, 900])
+def test_failed_move_leaves_the_old_database_in_use(kilobytes: int, tmp_path: Path) -> None:
+    copy_study("partitioned", tmp_path)
+    done = run_on_full_disk(tmp_path, kilobytes, "store", "move", "new.db")
+    assert done.returncode == 1
+    assert "free space and run the same command again" in done.stderr
+    assert "questions to 5 experts (0 new)" in done.stderr
+    assert "new.db" not in done.stdout.split()
+
+
+@pytest.mark.parametrize("kilobytes", [600, 700, 900])
+def test_copy_that_is_only_in_its_log_is_no_backup(kilobytes: int, tmp_path: Path) -> None:
+    copy_study("partitioned", tmp_path)
+    done = run_on_full_disk(tmp_path, kilobytes, "store", "copy", "backup.db")
+    assert done.returncode == 1
+    assert "free space and run the same command again" in done.stderr
+    assert not [name for name in done.stdout.split() if name.startswith("backup.db")]

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
 import sqlite3
+import stat
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from benchmarks.servers import empty_server
 from benchmarks.servers import serve as serve_view
+from oversight.harness.cli.main import main
 from oversight.harness.config import ModelSection, read_study
-from oversight.harness.errors import StoreError
+from oversight.harness.errors import Stopped, StoreError
 from oversight.harness.llm import make_spec, run
+from oversight.harness.platform import write_whole
 from oversight.harness.store import Store, copy_store
 from oversight.harness.types import Answer, Item, Verdict
 from oversight.protocols.collect import LabelStudio
@@ -187,7 +195,9 @@ def test_moved_study_collects_only_in_the_new_database(
     monkeypatch.chdir(copy_study("partitioned", tmp_path))
     text = Path("study.toml").read_text()
     before = [oversight("estimate"), oversight("store", "verify")]
+    Path("study.toml").chmod(0o664)
     oversight("store", "move", "sub.db")
+    assert stat.S_IMODE(Path("study.toml").stat().st_mode) == 0o664
     assert [oversight("estimate"), oversight("store", "verify")] == before
     assert oversight("label", "route")["new"] == 0
     moved = Path("study.toml").read_text()
@@ -234,7 +244,7 @@ def test_a_study_that_is_in_use_is_not_moved(
         assert desk.answer(own)[0] == 200
 
 
-@pytest.mark.parametrize("step", ["copy_store", "write_whole", "adopt"])
+@pytest.mark.parametrize("step", ["copy_store", "adopt", "write_whole"])
 def test_a_move_that_is_killed_leaves_at_most_one_that_collects(
     step: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,8 +278,129 @@ def test_the_setting_is_replaced_or_left_to_the_user(
     file.write_text(text.replace("[study]", "[study]\nstore = 'a#b.db'  # ours", 1))
     Path("study.db").rename("a#b.db")
     oversight("store", "move", "new.db")
-    assert f'store = "{Path("new.db").absolute()}"  # ours\n' in file.read_text()
+    assert 'store = "new.db"  # ours\n' in file.read_text()
     odd = text.replace("[study]", '[study]\nstore = """\nnew.db"""', 1)
     file.write_text(odd)
     assert "write this under [study]" in oversight("store", "move", "last.db", code=2)["error"]
     assert (file.read_text(), Path("last.db").exists()) == (odd, False)
+
+
+def test_copied_folder_of_a_moved_study_has_its_own_database(
+    tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = copy_study("partitioned", tmp_path)
+    monkeypatch.chdir(folder)
+    oversight("store", "move", "ward.db")
+    before = oversight("estimate")
+    shutil.copytree(folder, tmp_path / "other")
+    monkeypatch.chdir(tmp_path / "other")
+    oversight("predictions", "import", "careful.csv", "--model", "only in the copy")
+    assert "only in the copy" in str(oversight("estimate"))
+    monkeypatch.chdir(folder)
+    assert oversight("estimate") == before
+
+
+@pytest.mark.parametrize("working", ["deep/partitioned", "deep", "other", "other/link"])
+@pytest.mark.parametrize("verb", ["move", "copy"])
+def test_relative_target_has_a_name_relative_to_study_toml(
+    verb: str, working: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = copy_study("partitioned", tmp_path / "deep")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/link").symlink_to(folder)
+    monkeypatch.chdir(tmp_path / working)
+    study = tmp_path / "other/link/study.toml"
+    oversight("store", verb, "wörd ?1.db", "--study", study)
+    assert Path("wörd ?1.db").is_file()
+    named = os.path.relpath(Path("wörd ?1.db").resolve(), folder.resolve())
+    if verb == "copy":
+        name_store(study, named)
+        assert oversight("store", "adopt", "--study", study)
+    assert tomllib.loads(study.read_text())["study"]["store"] == named
+    monkeypatch.chdir("/")
+    assert oversight("label", "route", "--study", study)["new"] == 0
+    assert oversight("store", "move", str(study.parent / named), "--study", study)["rows"] == 0
+
+
+def name_store(study: Path, named: str) -> None:
+    study.write_text(study.read_text().replace("[study]", f'[study]\nstore = "{named}"', 1))
+
+
+def test_path_after_sqlite_is_relative_to_study_toml(
+    tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = copy_study("partitioned", tmp_path) / "study.toml"
+    name_store(study, "sqlite:///study.db")
+    monkeypatch.chdir("/")
+    assert oversight("label", "route", "--study", study)["new"] == 0
+
+
+def test_studies_in_folders_with_a_question_mark_have_their_own_databases(
+    tmp_path: Path, oversight: Oversight
+) -> None:
+    for name in ("ward?1", "ward?2"):
+        copy_study("partitioned", tmp_path / name)
+    for name in ("ward?1", "ward?2"):
+        assert oversight("label", "route", "--study", tmp_path / name / "partitioned/study.toml")["new"] == 0
+    assert not (tmp_path / "ward").exists()
+
+
+def test_move_that_cannot_write_study_toml_is_taken_back(
+    url: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(copy_study("partitioned", tmp_path))
+    to = url.replace("study.db", "new.db").removeprefix("sqlite:///")
+    Path("study.toml.part").mkdir()  # study.toml is written under this name first
+    assert "study.toml: cannot be written" in oversight("store", "move", to, code=2)["error"]
+    assert oversight("label", "route")["new"] == 0
+    if "://" in to:
+        with Store(to) as new, pytest.raises(StoreError, match="oversight store adopt"):
+            new.marks.refuse_mark()
+    else:
+        assert not list(tmp_path.glob("new.db*"))
+    Path("study.toml.part").rmdir()
+    oversight("store", "move", to)
+    assert oversight("label", "route")["new"] == 0
+
+
+def test_move_that_is_interrupted_after_it_wrote_study_toml_is_not_taken_back(
+    url: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(copy_study("partitioned", tmp_path))
+    to = url.replace("study.db", "new.db").removeprefix("sqlite:///")
+
+    def stop(*given: Any, **named: Any) -> None:
+        write_whole(*given, **named)
+        raise Stopped(signal.SIGTERM)
+
+    with mock.patch("oversight.harness.cli.database_verbs.store.write_whole", stop):
+        assert main(["store", "move", to]) == 128 + signal.SIGTERM
+    assert oversight("label", "route")["new"] == 0
+    with Store("sqlite:///study.db") as old, pytest.raises(StoreError, match="was moved to"):
+        old.marks.refuse_mark()
+
+
+def test_interrupted_move_never_continues_in_another_study(
+    url: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    to = url.replace("study.db", "new.db")
+    with Store(to) as other:
+        other.content.add_items([Item("other", "text", ("red", "green"), (0, 1))])
+    monkeypatch.chdir(copy_study("partitioned", tmp_path))
+    with Store("sqlite:///study.db", write_marked=True) as study:  # as after a kill right after the mark
+        study.marks.mark_moved(to.removeprefix("sqlite:///"))
+    text = Path("study.toml").read_text()
+    error = oversight("store", "move", to.removeprefix("sqlite:///"), code=2)["error"]
+    assert "already contains a study" in error
+    assert Path("study.toml").read_text() == text
+
+
+def test_copies_to_one_file_at_once_leave_one_whole_copy(
+    tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(copy_study("partitioned", tmp_path))
+    words = (sys.executable, "-m", "oversight.harness.cli.main", "store", "copy", "backup.db")
+    copies = [subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(3)]
+    assert sorted(copy.wait() for copy in copies) == [0, 2, 2]
+    with Store("sqlite:///study.db") as study, Store("sqlite:///backup.db") as copy:
+        assert copy.count_rows() == study.count_rows()

@@ -196,8 +196,30 @@ def test_existing_database_is_left_alone(
     assert "the folder does not exist" in oversight("store", "upgrade", "none/new.db", code=2)["error"]
     assert (Path("study.toml").read_text(), Path("other.db").read_bytes()) == (settings, before)
     found = oversight("store", "upgrade", "third.db")
-    assert found["to"] == str(Path("third.db").absolute())
+    assert found["to"] == "third.db"
     assert json.dumps(found["to"]) in Path("study.toml").read_text()
+
+
+@pytest.mark.parametrize("to", [(), ("new.db",)])
+@pytest.mark.parametrize("kind", ["relative", "absolute"])
+def test_name_of_the_new_file_stays_relative_or_absolute(
+    to: tuple[str, ...],
+    kind: str,
+    tmp_path: Path,
+    oversight: Oversight,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = bring("half", tmp_path, monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    settings = folder / "study.toml"
+    is_absolute = kind == "absolute"
+    start = f"{folder}/" if is_absolute else ""
+    settings.write_text(settings.read_text().replace("[study]", f'[study]\nstore = "{start}study.db"', 1))
+    words = tuple(f"{folder}/{name}" if is_absolute else f"half/{name}" for name in to)
+    found = oversight("store", "upgrade", *words, "--study", "half/study.toml")
+    assert found["to"] == (start + to[0] if to else f"{start}study-{HEAD}.db")
+    folder.rename(tmp_path / "ward")
+    assert oversight("label", "status", "--study", "ward/study.toml", code=2 * is_absolute)
 
 
 def test_a_whole_file_that_was_not_renamed_is_made_again(

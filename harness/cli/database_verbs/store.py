@@ -25,6 +25,7 @@ the new database. If the command is killed, run it again.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import stat
@@ -33,19 +34,22 @@ from pathlib import Path
 
 from oversight.harness.cli.conventions import add_study, emit, study_of
 from oversight.harness.cli.database_verbs.verify import verify
-from oversight.harness.config import Study, change_setting, read_study, refuse_password
+from oversight.harness.config import STUDY_FILE, Study, change_setting, read_study, refuse_password
 from oversight.harness.errors import BadInput
 from oversight.harness.output import counted, read_text
 from oversight.harness.platform import write_whole
 from oversight.harness.store import (
     HEAD,
     Store,
-    copy_store,
+    copy_rows,
     has_database,
     move_rows,
     name_schema,
+    refuse_mark,
     upgrade_database,
 )
+
+_FILE = "sqlite:///"
 
 
 def upgrade(args: argparse.Namespace) -> None:
@@ -53,7 +57,7 @@ def upgrade(args: argparse.Namespace) -> None:
 
     If this is interrupted, it can be run again.
     """
-    study, path = read_study(args.study), Path(args.study)
+    study, path = read_study(args.study), _find_file(args)
     old, url = study.study.store, study.store_url
     if study.has_server:
         known = re.search(r"search_path(?:=|%3D)(\w+)", old)
@@ -61,13 +65,16 @@ def upgrade(args: argparse.Namespace) -> None:
         if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", to):
             raise BadInput(f"TO: {to!r} is not a schema name: use lower-case letters, digits and _")
         named = name_schema(old, to)
+    elif args.to:
+        to, named = _locate(args.to, path)
+        to = to.removeprefix(_FILE)
     else:
-        file = Path(url.removeprefix("sqlite:///"))
-        to = args.to or str(file.with_stem(f"{_without_version(file.stem)}-{HEAD}"))
-        named = os.path.relpath(to, path.parent) if args.to is None else str(Path(to).absolute())
+        file = Path(old.removeprefix(_FILE))
+        named = str(file.with_stem(f"{_without_version(file.stem)}-{HEAD}"))
+        to = str(study.path(named))
     text = change_setting(read_text(path), "study", "store", named)
     found = upgrade_database(url, to)
-    write_whole(text, path, mode=stat.S_IMODE(path.stat().st_mode))
+    _write_settings(text, path)
     rows = sum(found.values())
     told = f"{counted(rows, 'row')} copied" if found else "all rows had already been copied"
     then = (
@@ -75,6 +82,33 @@ def upgrade(args: argparse.Namespace) -> None:
         "answers in it"
     )
     emit(args, {"rows": rows, "tables": found, "from": old, "to": named}, f"{told}; {then}")
+
+
+def _locate(to: str, study_file: Path) -> tuple[str, str]:
+    """Return the URL of a target database, and its name in study.toml.
+
+    A relative path is relative to the working folder, and its name in study.toml to the folder of study.toml.
+    So a copied or renamed folder has its own database.
+    """
+    if "://" in to and not to.startswith(_FILE):
+        return to, to
+    file = Path(to.removeprefix(_FILE))
+    if file.is_absolute():
+        return f"{_FILE}{file}", str(file)
+    # Resolve links, because ".." in a path leads out of the folder to which a link points.
+    file = file.parent.resolve() / file.name
+    return f"{_FILE}{file}", os.path.relpath(file, study_file.parent.resolve())
+
+
+def _find_file(args: argparse.Namespace) -> Path:
+    """Return the path of study.toml; ``--study`` may also name its folder."""
+    path = Path(args.study)
+    return path / STUDY_FILE if path.is_dir() else path
+
+
+def _write_settings(text: str, path: Path) -> None:
+    mode = stat.S_IMODE(path.stat().st_mode)
+    write_whole(text, path, mode=mode).chmod(mode)  # the umask may have removed the rights of a team
 
 
 def _without_version(name: str) -> str:
@@ -124,23 +158,17 @@ def _copy(args: argparse.Namespace) -> None:
         raise BadInput(f"TO: {error}") from None
     if not has_database(study.store_url):
         raise BadInput("this study has no database yet; draw questions with: oversight label route")
-    url = args.to if "://" in args.to else f"sqlite:///{Path(args.to)}"
+    url, named = _locate(args.to, _find_file(args))
     if args.action == "move":
-        _move(args, study)
+        _move(args, study, url, named)
         return
-    is_new = "://" not in args.to and not Path(args.to).exists()
-    try:
-        with Store(study.store_url) as source, Store(url, write_marked=True) as target:
-            copied = copy_store(source, target)
-    except BaseException:
-        for ending in ("", "-wal", "-shm") if is_new else ():
-            Path(f"{args.to}{ending}").unlink(missing_ok=True)
-        raise
+    copied = copy_rows(study.store_url, url)
     rows = sum(copied.values())
     text = f"{counted(rows, 'row')} of {counted(len(copied), 'table')} copied to {args.to} and compared"
+    setting = f"store = {json.dumps(named, ensure_ascii=False)}"
     then = (
-        f'the copy is read-only; to continue in it, set store = "{args.to}" under [study] in {args.study}, '
-        "then run: oversight store adopt"
+        f"the copy is read-only; to continue in it, set {setting} under [study] in {args.study}, then run: "
+        "oversight store adopt"
     )
     emit(args, {"rows": rows, "tables": copied, "to": args.to}, f"{text}\n{then}")
 
@@ -165,28 +193,35 @@ def _adopt(args: argparse.Namespace) -> None:
     emit(args, {"adopted": shown, **asdict(mark)}, text)
 
 
-def _move(args: argparse.Namespace, study: Study) -> None:
-    """Move the rows, name the new database in study.toml, and adopt it.
+def _move(args: argparse.Namespace, study: Study, url: str, named: str) -> None:
+    """Move the rows to the database at `url`, and name it in study.toml.
 
     If this is interrupted, it can be run again.
     """
-    path = Path(args.study)
-    to = args.to if "://" in args.to else str(Path(args.to).absolute())
-    url = to if "://" in to else f"sqlite:///{to}"
-    copied = dict[str, int]()
-    if study.store_url != url:  # if study.toml already contains `url`, an earlier move was interrupted
-        try:
-            text = change_setting(read_text(path), "study", "store", to)
-        except BadInput as error:
-            raise BadInput(
-                f"instead of `store move`, run `store copy`, edit {path.name}, then run `store adopt`: "
-                f"{error}"
-            ) from None
-        copied = move_rows(study.store_url, url)
-        write_whole(text, path, mode=stat.S_IMODE(path.stat().st_mode))
-    with Store(url, write_marked=True) as store:
-        store.marks.adopt()
+    path = _find_file(args)
+    if _is_same(study.store_url, url):
+        refuse_mark(url)
+        told = f"{named} is already the study's database; nothing was copied"
+        emit(args, {"rows": 0, "tables": {}, "to": named}, told)
+        return
+    try:
+        text = change_setting(read_text(path), "study", "store", named)
+    except BadInput as error:
+        raise BadInput(
+            f"instead of `store move`, run `store copy`, edit {path.name}, then run `store adopt`: {error}"
+        ) from None
+    copied = move_rows(
+        study.store_url, url, lambda: _write_settings(text, path), lambda: read_text(path) == text
+    )
     rows = sum(copied.values())
     told = f"{counted(rows, 'row')} copied and compared" if copied else "all rows had already been copied"
-    then = f"{args.study} now names {to} as the study's database; the old database collects no more answers"
-    emit(args, {"rows": rows, "tables": copied, "to": to}, f"{told}; {then}")
+    then = (
+        f"{args.study} now names {named} as the study's database; the old database collects no more answers"
+    )
+    emit(args, {"rows": rows, "tables": copied, "to": named}, f"{told}; {then}")
+
+
+def _is_same(url: str, other: str) -> bool:
+    """Whether two addresses name the same database."""
+    files = [Path(one.removeprefix(_FILE)) for one in (url, other) if one.startswith(_FILE)]
+    return url == other or (len(files) == 2 and files[0].resolve() == files[1].resolve())

@@ -88,7 +88,9 @@ def find_users(url: str) -> str:
     with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as connection:
         try:  # SQLite removes the log only if nobody else has the database open
             is_alone = connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0] == "delete"
-        except sqlite3.OperationalError:
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:  # for example, the disk is full
+                raise
             is_alone = False
     return "" if is_alone else name_openers(file) or "another process has it open"
 
@@ -106,6 +108,7 @@ def may_write(connection: sa.Connection) -> bool:
     return bool(connection.exec_driver_sql(_RIGHT).scalar_one())
 
 
+_FILE = "sqlite:///"
 _SERVER = ("postgres", "postgresql", "postgresql+psycopg")
 _DEFAULTS: Mapping[str, str | int] = {
     "application_name": "oversight",
@@ -125,6 +128,10 @@ def read_address(url: str) -> sa.URL:
         If the address is malformed, or names a database that is neither SQLite nor PostgreSQL.
     """
     shown = show_address(url)
+    if url.startswith(_FILE):  # a path may contain "?", which separates the parameters of other addresses
+        file = url.removeprefix(_FILE)
+        # SQLAlchemy would remove ".." from the path without following links.
+        return sa.URL.create("sqlite", database=str(Path(file).resolve()) if ".." in file else file)
     try:
         address = sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError) as error:  # ValueError for an invalid port
@@ -139,7 +146,7 @@ def read_address(url: str) -> sa.URL:
 
 def show_address(url: str) -> str:
     """Format an address for messages: the path of a file, or a URL without its password."""
-    return redact(url.removeprefix("sqlite:///"))
+    return redact(url.removeprefix(_FILE))
 
 
 def find_file(address: sa.URL) -> str | None:

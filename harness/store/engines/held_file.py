@@ -118,6 +118,18 @@ class HeldFile:
                 return bool(frames == folded)
         return True
 
+    def fold_whole(self) -> None:
+        """Copy the whole log into the database file and sync the file, so that the file alone has all rows.
+
+        Raises
+        ------
+        sqlite3.Error
+            If the file cannot be written, for example because the disk is full.
+        """
+        with self._lock:
+            if self._keeper is not None:
+                self._keeper.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
     def remember(self, *, writes: bool) -> None:
         """Record which file is at the path.
 
