@@ -20,7 +20,7 @@ import numpy as np
 
 from oversight.harness.analysis.controls import SAID, ControlAnswers, read_control_answers
 from oversight.harness.analysis.inputs import advise_on_texts, study_clusters
-from oversight.harness.arrays import IntArray
+from oversight.harness.arrays import BoolArray, IntArray
 from oversight.harness.columns import (
     RELEVANT_EXCESS,
     ItemIndex,
@@ -28,6 +28,7 @@ from oversight.harness.columns import (
     LabelColumns,
     PredictionColumns,
     count_repeated,
+    mark,
 )
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput
@@ -436,7 +437,7 @@ class OpenStudy:
 
     @cached_property
     def labels(self) -> LabelColumns:
-        """Labels with their design: the clusters that study.toml names, and the pool of the drawn items.
+        """Labels with their design: the pool, the items outside the draw, and the clusters of study.toml.
 
         Raises
         ------
@@ -447,8 +448,20 @@ class OpenStudy:
         """
         labels = self.store.columns.read_labels(self.index)
         labels = replace(labels, pool=self.store.pool.read_pool(self.index))
+        labels = replace(labels, outside=self._find_outside(labels))
         clusters = study_clusters(self.study)
         return replace(labels, cluster=ItemValues.of(clusters, self.index)) if clusters else labels
+
+    def _find_outside(self, labels: LabelColumns) -> BoolArray | None:
+        """Return `LabelColumns.outside`: the items that are not in the pool or, without a pool, not asked."""
+        if labels.pool is None:
+            outside = ~labels.asked
+        elif labels.pool.size == self.index.size:
+            return None
+        else:
+            places = self.index.find_places(self.store.pool.read_members())
+            outside = ~mark(places[places >= 0], self.index.size)
+        return outside if outside.any() else None
 
     @cached_property
     def second_labels(self) -> LabelColumns | None:

@@ -578,6 +578,9 @@ class LabelColumns:
     rates
         Shape (K,): share of answered questions about each option, in [0, 1], if it was computed from more
         questions than these labels contain; otherwise None.
+    outside
+        Shape (N,): whether the item is not in the pool or, without a pool, has no question. Items that are
+        added to the study after the draw are outside. None if no item is, or if this is unknown.
     """
 
     questions: QuestionColumns
@@ -590,6 +593,7 @@ class LabelColumns:
     passed: BoolArray | None = None
     models: tuple[PredictionColumns, ...] = ()
     rates: FloatArray | None = None
+    outside: BoolArray | None = None
 
     @classmethod
     def of(cls, labels: Sequence[Label], index: ItemIndex) -> LabelColumns:
@@ -840,10 +844,13 @@ def align_pool(
 def keep_drawn(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
     """Keep only predictions for items drawn from the pool, or all predictions if the labels have no pool.
 
-    Experts are never asked about items that were not drawn, so predictions for these items can never be
-    compared with an answer.
+    The drawn items represent the other items of the pool. They do not represent items outside the pool, so
+    predictions for these items are kept, and `collected_part` refuses them.
     """
-    return predictions if labels.pool is None else predictions.on(labels.pool.drawn)
+    if labels.pool is None:
+        return predictions
+    drawn = labels.pool.drawn
+    return predictions.on(drawn if labels.outside is None else drawn | labels.outside)
 
 
 def keep_predicted(labels: LabelColumns, predictions: PredictionColumns) -> LabelColumns:
@@ -906,6 +913,7 @@ def split_items(groups: ItemValues, labels: LabelColumns) -> Iterator[ItemGroup]
             asked=labels.asked[places],
             cluster=None if cluster is None else replace(cluster, code=cluster.code[places]),
             pool=_move_pool(labels.pool, places),
+            outside=None if labels.outside is None else labels.outside[places],
         )
         yield ItemGroup(name=name, places=places, index=index, labels=found)
 

@@ -97,7 +97,8 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     Raises
     ------
     NotIdentified
-        If an expert has answered none of their questions, or none of their questions about items added later.
+        If an item with a prediction was added after the draw and has no question. If an expert has answered
+        none of their questions, or none of their questions about items added later.
 
     Examples
     --------
@@ -109,6 +110,8 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     >>> len(part), notes
     (80, ())
     """
+    if labels.outside is not None and (labels.is_uniform or labels.pool is not None):
+        _refuse_added(labels, items, labels.outside)
     if labels.drawn is None or labels.statement.asks_on:
         return labels, ()
     mine = np.flatnonzero(items[labels.drawn.item])
@@ -142,6 +145,23 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
         passed = {"passed": len(missing), "of": np.count_nonzero(inside)}
         notes.append(Note(NoteKind.PASSED_OVER, passed))
     return part, tuple(notes)
+
+
+def _refuse_added(labels: LabelColumns, items: BoolArray, outside: BoolArray) -> None:
+    """Raise NotIdentified if one of `items` is outside the draw, so it was added after the draw.
+
+    Without a pool, this requires a uniform draw, because other draws do not ask about every item.
+    """
+    new = np.flatnonzero(items & outside)
+    if not new.size:
+        return
+    one = labels.index.ids[new[0]]
+    do = "ask about them (oversight label route)" if labels.pool is None else "start a new study"
+    raise NotIdentified(
+        f"{new.size} of the predicted items, for example {one!r}, were added after the draw and have no "
+        f"question: the items asked about are not a random part of all items; {do}, or import predictions "
+        "without them"
+    )
 
 
 def _find_draws(drawn: QuestionColumns) -> IntArray:
