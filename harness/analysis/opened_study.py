@@ -450,7 +450,11 @@ class OpenStudy:
         labels = replace(labels, pool=self.store.pool.read_pool(self.index))
         labels = replace(labels, outside=self._find_outside(labels))
         clusters = study_clusters(self.study)
-        return replace(labels, cluster=ItemValues.of(clusters, self.index)) if clusters else labels
+        if not clusters:
+            return labels
+        former = self.store.content.read_former_ids()
+        stored = {former.get(name, name): cluster for name, cluster in clusters.items()}
+        return replace(labels, cluster=ItemValues.of(stored, self.index))
 
     def _find_outside(self, labels: LabelColumns) -> BoolArray | None:
         """Return `LabelColumns.outside`: the items that are not in the pool or, without a pool, not asked."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from oversight.harness.datasets.rows import read_portions, read_rows
 from oversight.harness.errors import DataError, WrongType
 from oversight.harness.output import did_you_mean, shorten, unguard_cell
 from oversight.harness.seeding import derive_seeds
-from oversight.harness.types import OPEN_ANSWER, UNIT_PREFIX, Item
+from oversight.harness.types import OPEN_ANSWER, UNIT_PREFIX, Item, content_id, join_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class ItemMapping:
     Attributes
     ----------
     text
-        Column with the text of the item.
+        Column with the text of the item. Line ends of all systems are read as line feeds.
     id
         Column with a unique id. If the file has no such column and the name is the default, the id is a
         hash of text and options, so that it does not depend on the order of rows.
@@ -103,7 +102,7 @@ def read_options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
     for value in values:
         if isinstance(value, (dict, list)):
             raise row.error(column, f"an option must be text, is {shorten(value)}")
-    options = [str(v).strip() for v in values]
+    options = [join_lines(str(v)).strip() for v in values]
     if len(options) < 2:
         told = f"an item needs at least 2 options, but has {len(options)}"
         raise row.error(column, told + _name(row, mapping))
@@ -287,7 +286,7 @@ def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Cont
         if mapping.id in row.fields or mapping.id != "id":
             item_id = _string(row, mapping.id)
         else:
-            item_id = hashlib.sha256("\x1f".join((text, *options)).encode()).hexdigest()[:12]
+            item_id = content_id(text, options)
         meta = {name: str(row.value(name)) for name in mapping.meta}
     except RecursionError:
         raise row.error(None, "nested too deep to be text") from None
@@ -331,7 +330,7 @@ def _string(row: Row, column: str) -> str:
     value = row.value(column)
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise row.error(column, f"must be text, is {shorten(value)}" if value is not None else "is empty")
-    text = str(value).strip()
+    text = join_lines(str(value)).strip()
     if not text:
         raise row.error(column, "is empty")
     return text

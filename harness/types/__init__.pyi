@@ -23,7 +23,8 @@ from .program import (
 )
 from .records import (
     Finding as Finding, ForeignAnswer as ForeignAnswer, find_option as find_option,
-    fold_text as fold_text, Assignment as Assignment, Choice as Choice, Rating as Rating,
+    content_id as content_id, fold_text as fold_text, join_lines as join_lines,
+    Assignment as Assignment, Choice as Choice, Rating as Rating,
     control_id as control_id, is_erased as is_erased, question_id as question_id,
     question_ids as question_ids, OPEN_ANSWER as OPEN_ANSWER, UNIT_PREFIX as UNIT_PREFIX,
     seal_ids as seal_ids, PLACES as PLACES, SECOND_QUESTIONS as SECOND_QUESTIONS,

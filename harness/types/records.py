@@ -453,6 +453,28 @@ def fold_text(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
+def join_lines(text: str) -> str:
+    r"""Return a text whose lines end with a line feed only, whatever system wrote the text.
+
+    Examples
+    --------
+    >>> join_lines("one\r\ntwo\rthree")
+    'one\ntwo\nthree'
+    """
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def content_id(text: str, options: Sequence[str]) -> str:
+    """Return the id of an item whose source has no ids: 12 hexadecimal digits of a SHA-256 hash.
+
+    Examples
+    --------
+    >>> content_id("Is it red?", ("yes", "no"))
+    'c1494f9e3cde'
+    """
+    return hashlib.sha256("\x1f".join((text, *options)).encode()).hexdigest()[:12]
+
+
 _DIGITS = 16
 
 
