@@ -36,7 +36,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from oversight.harness.argument_checks import check_records
+from oversight.harness.argument_checks import check_records, is_given
 from oversight.harness.arrays import FAILED, UNREADABLE, AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError
 from oversight.harness.seeding import derive_seed
@@ -176,9 +176,26 @@ class ItemValues:
 
     @classmethod
     def of(cls, values: Mapping[str, str], index: ItemIndex) -> ItemValues:
-        """Encode values given by item id; ids that are not in the index are ignored."""
-        found = [values.get(name) for name in index.ids]
-        names = sorted({name for name in found if name is not None})
+        """Encode values given by item id; ids that are not in the index are ignored.
+
+        None, NaN, NaT and ``pandas.NA`` count as no value.
+
+        Raises
+        ------
+        EstimateError
+            If values cannot be sorted, for example texts and numbers; the message names two items.
+        """
+        found = [value if is_given(value := values.get(name)) else None for name in index.ids]
+        try:
+            names = sorted({name for name in found if name is not None})
+        except TypeError:
+            one = next(place for place, name in enumerate(found) if name is not None)
+            kinds = {type(found[one]), type(None)}
+            other = next((j for j, name in enumerate(found) if type(name) not in kinds), one)
+            raise EstimateError(
+                f"clusters and strata must all be texts, or all be numbers, but item {index.ids[one]!r} has "
+                f"{found[one]!r} and item {index.ids[other]!r} has {found[other]!r}"
+            ) from None
         places: dict[str | None, int] = {name: place for place, name in enumerate(names)}
         return cls(code=np.array([places.get(name, -1) for name in found], dtype=np.int64), names=names)
 

@@ -535,14 +535,14 @@ _Record = TypeVar("_Record")
 
 
 class SharedOptions(list[_Record]):
-    """A list of predictions, or of labels, whose items all have the same options.
+    """A list of predictions whose items all have the same options.
 
     Parameters
     ----------
     records
-        The predictions or labels.
+        The predictions.
     options
-        The options in their order, to which records refer by position; empty if they are unknown.
+        The options in their order, to which predictions refer by position; empty if they are unknown.
     """
 
     def __init__(self, records: Iterable[_Record], options: Sequence[str]) -> None:
@@ -560,7 +560,7 @@ def refuse_other_options(lists: Iterable[object]) -> None:
     EstimateError
         If the options or their order differ; the message names them.
     """
-    known = {each.options for each in lists if isinstance(each, SharedOptions) and each.options}
+    known = {options for each in lists if (options := getattr(each, "options", ()))}
     if len(known) > 1:
         told = " and ".join(", ".join(options) for options in sorted(known))
         raise EstimateError(
