@@ -164,6 +164,7 @@ def stream_fields(study: Study, bad: BadRows | None = None) -> Iterator[list[Ite
         classes=tuple(section.classes),
         options=section.options if isinstance(section.options, str) else tuple(section.options),
         meta=tuple(section.meta),
+        cluster=None if section.cluster == TEXT_CLUSTER else section.cluster,
         shuffle=section.shuffle,
         seed=study.study.seed,
         skip_bad=section.skip_bad,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from oversight.harness.argument_checks import check_names, check_records
+from oversight.harness.argument_checks import check_names, check_records, is_given
 from oversight.harness.datasets.frames import Source, name_source
 from oversight.harness.datasets.row import (
     BadRows,
@@ -53,6 +53,9 @@ class ItemMapping:
     is_open
         Whether items have no options, because answers are texts. The text of an item may then be a list of
         messages, each with ``role`` and ``content``.
+    cluster
+        Column that must not be empty, because its values make items depend on each other; None if items are
+        independent. Add it to `meta` to keep it with the item.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class ItemMapping:
     seed: int = 0
     skip_bad: bool = False
     is_open: bool = False
+    cluster: str | None = None
 
     def __post_init__(self) -> None:
         check_names("classes", self.classes)
@@ -288,6 +292,8 @@ def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Cont
         else:
             item_id = content_id(text, options)
         meta = {name: str(row.value(name)) for name in mapping.meta}
+        if mapping.cluster is not None:
+            _refuse_empty_cluster(row, mapping.cluster)
     except RecursionError:
         raise row.error(None, "nested too deep to be text") from None
     if mapping.is_open and item_id.startswith(UNIT_PREFIX):
@@ -298,6 +304,12 @@ def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Cont
         hint = "" if mapping.id in row.fields else " for the same text and options; add an id column"
         raise row.error(mapping.id, f"the id {item_id!r} was used in {row.name_line(seen[item_id])}{hint}")
     return item_id, text, options, meta
+
+
+def _refuse_empty_cluster(row: Row, column: str) -> None:
+    value = row.value(column)
+    if not (is_given(value) and str(value).strip()):
+        raise row.error(column, "is empty; every item needs a cluster (items.cluster)")
 
 
 def _draw_orders(contents: Sequence[_Content], mapping: ItemMapping) -> list[tuple[int, ...]]:

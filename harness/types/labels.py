@@ -151,6 +151,7 @@ class Labels(Sequence[Label]):
         self, labels: Iterable[Label], design: LabelDesign | None = None, options: Sequence[str] = ()
     ) -> None:
         check_records("labels", labels, Label)
+        check_names("options", options)
         self._labels = tuple(labels)
         self.design = LabelDesign(statements=(), asked=frozenset()) if design is None else design
         self.options = tuple(options)
