@@ -10,6 +10,7 @@ the same answers. `check_look` checks all this.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -448,13 +449,25 @@ class OpenStudy:
         """
         labels = self.store.columns.read_labels(self.index)
         labels = replace(labels, pool=self.store.pool.read_pool(self.index))
-        labels = replace(labels, outside=self._find_outside(labels))
+        labels = replace(labels, outside=self._find_outside(labels), holders=self._find_holders())
         clusters = study_clusters(self.study)
         if not clusters:
             return labels
         former = self.store.content.read_former_ids()
         stored = {former.get(name, name): cluster for name, cluster in clusters.items()}
         return replace(labels, cluster=ItemValues.of(stored, self.index))
+
+    def _find_holders(self) -> dict[str, str]:
+        """Return `LabelColumns.holders`."""
+        handed = self.store.people.read_handovers()
+        if not handed:
+            return {}
+        order, holders = self.store.columns.read_order(), defaultdict[str, set[str]](set)
+        for code, name in zip(order.expert.tolist(), order.open_ids, strict=True):
+            if name is not None:
+                first = order.experts[code]
+                holders[first].add(f"{handed[name].taker} (for {first})" if name in handed else first)
+        return {first: " and ".join(sorted(names)) for first, names in holders.items()}
 
     def _find_outside(self, labels: LabelColumns) -> BoolArray | None:
         """Return `LabelColumns.outside`: the items that are not in the pool or, without a pool, not asked."""

@@ -384,7 +384,7 @@ class ExpertReport:
 
     `expected_yes_rate` is the share of yes that would be expected if the options asked about were drawn
     uniformly: the mean of 1/K over the expert's questions, where K is the number of options of the question's
-    item.
+    item. `holder` names those who have the open questions if any of them was reassigned.
     """
 
     name: str
@@ -393,6 +393,7 @@ class ExpertReport:
     no: int
     abstained: int
     expected_yes_rate: float
+    holder: str = ""
 
     @property
     def yes_rate(self) -> float | None:
@@ -639,6 +640,7 @@ def _report_experts(labels: LabelColumns) -> tuple[ExpertReport, ...]:
             no=no[e],
             abstained=abstained[e],
             expected_yes_rate=float(expected[e] / asked[e]),
+            holder=labels.holders.get(name, ""),
         )
         for name, e in sorted((name, e) for e, name in enumerate(drawn.experts) if asked[e])
     )

@@ -27,7 +27,7 @@ trimming and after replacing each run of white space by one space.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
@@ -598,6 +598,8 @@ class LabelColumns:
     outside
         Shape (N,): whether the item is not in the pool or, without a pool, has no question. Items that are
         added to the study after the draw are outside. None if no item is, or if this is unknown.
+    holders
+        Expert → text with the names of those who have the expert's open questions, if any was reassigned.
     """
 
     questions: QuestionColumns
@@ -611,6 +613,7 @@ class LabelColumns:
     models: tuple[PredictionColumns, ...] = ()
     rates: FloatArray | None = None
     outside: BoolArray | None = None
+    holders: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, labels: Sequence[Label], index: ItemIndex) -> LabelColumns:
