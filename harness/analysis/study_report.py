@@ -384,7 +384,7 @@ class ExpertReport:
 
     `expected_yes_rate` is the share of yes that would be expected if the options asked about were drawn
     uniformly: the mean of 1/K over the expert's questions, where K is the number of options of the question's
-    item. `holder` names those who have the open questions if any of them was reassigned.
+    item.
     """
 
     name: str
@@ -393,7 +393,6 @@ class ExpertReport:
     no: int
     abstained: int
     expected_yes_rate: float
-    holder: str = ""
 
     @property
     def yes_rate(self) -> float | None:
@@ -415,6 +414,8 @@ class StudyReport(Displayable):
         Remarks on models without answers, on judges, and on answers that are not used.
     quality
         Experts' results on control questions; empty without control questions.
+    holders
+        Expert → text with the names of those who have the expert's open questions, if any was reassigned.
 
     Examples
     --------
@@ -440,6 +441,7 @@ class StudyReport(Displayable):
     pool: tuple[int, int] | None = None
     left_out: Sequence[str] = ()
     quality: tuple[ExpertQuality, ...] = ()
+    holders: Mapping[str, str] = field(default_factory=dict)
 
     picture: ClassVar[str] = "estimates"
 
@@ -620,6 +622,7 @@ def _summarise(
         pool=opened.pool,
         left_out=left_out,
         quality=opened.controls.report(level) if opened.controls else (),
+        holders=labels.holders,
     )
 
 
@@ -640,7 +643,6 @@ def _report_experts(labels: LabelColumns) -> tuple[ExpertReport, ...]:
             no=no[e],
             abstained=abstained[e],
             expected_yes_rate=float(expected[e] / asked[e]),
-            holder=labels.holders.get(name, ""),
         )
         for name, e in sorted((name, e) for e, name in enumerate(drawn.experts) if asked[e])
     )
