@@ -31,6 +31,18 @@ def check_mapping(name: str, given: object, of: str) -> None:
         raise WrongType(name, f"a dictionary of {of}", given)
 
 
+def is_given(value: object) -> bool:
+    """Whether a value is not missing: not None, NaN, NaT or ``pandas.NA``.
+
+    >>> is_given("p1"), is_given(None), is_given(float("nan"))
+    (True, False, False)
+    """
+    try:
+        return value is not None and bool(value == value)  # noqa: PLR0124 - NaN and NaT differ from themselves
+    except (TypeError, ValueError):  # pandas.NA is neither true nor false
+        return False
+
+
 def check_records(name: str, given: object, kind: type) -> None:
     """Check that an argument is a list of records of type `kind`; only the first record is checked.
 

@@ -164,6 +164,7 @@ def stream_fields(study: Study, bad: BadRows | None = None) -> Iterator[list[Ite
         classes=tuple(section.classes),
         options=section.options if isinstance(section.options, str) else tuple(section.options),
         meta=tuple(section.meta),
+        cluster=None if section.cluster == TEXT_CLUSTER else section.cluster,
         shuffle=section.shuffle,
         seed=study.study.seed,
         skip_bad=section.skip_bad,
@@ -321,11 +322,12 @@ def _compare_meta(name: str, stored: str, given: str) -> Iterator[tuple[str, str
 
 
 def _read_stored_meta(study: Study) -> dict[str, str]:
-    """Return item id → metadata as JSON."""
+    """Return item id, as the source gives it today, → metadata as JSON."""
     if not study.has_server:
         return read_item_meta(study.store_url.removeprefix("sqlite:///"))
     with Store(study.store_url) as store:
-        return {item.id: write_meta(item.meta) for item in store.content.read_items()}
+        today = {stored: name for name, stored in store.content.read_former_ids().items()}
+        return {today.get(i.id, i.id): write_meta(i.meta) for i in store.content.read_items()}
 
 
 def read_meta(study: Study, store: Store, column: str) -> ItemValues:

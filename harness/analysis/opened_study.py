@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -21,7 +22,7 @@ import numpy as np
 
 from oversight.harness.analysis.controls import SAID, ControlAnswers, read_control_answers
 from oversight.harness.analysis.inputs import advise_on_texts, study_clusters
-from oversight.harness.arrays import IntArray
+from oversight.harness.arrays import BoolArray, IntArray
 from oversight.harness.columns import (
     RELEVANT_EXCESS,
     ItemIndex,
@@ -29,6 +30,7 @@ from oversight.harness.columns import (
     LabelColumns,
     PredictionColumns,
     count_repeated,
+    mark,
 )
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput
@@ -449,7 +451,7 @@ class OpenStudy:
 
     @cached_property
     def labels(self) -> LabelColumns:
-        """Labels with their design: the clusters that study.toml names, and the pool of the drawn items.
+        """Labels with their design: the pool, the items outside the draw, and the clusters of study.toml.
 
         Raises
         ------
@@ -460,8 +462,36 @@ class OpenStudy:
         """
         labels = self.store.columns.read_labels(self.index)
         labels = replace(labels, pool=self.store.pool.read_pool(self.index))
+        labels = replace(labels, outside=self._find_outside(labels), holders=self._find_holders())
         clusters = study_clusters(self.study)
-        return replace(labels, cluster=ItemValues.of(clusters, self.index)) if clusters else labels
+        if not clusters:
+            return labels
+        former = self.store.content.read_former_ids()
+        stored = {former.get(name, name): cluster for name, cluster in clusters.items()}
+        return replace(labels, cluster=ItemValues.of(stored, self.index))
+
+    def _find_holders(self) -> dict[str, str]:
+        """Return `LabelColumns.holders`."""
+        handed = self.store.people.read_handovers()
+        if not handed:
+            return {}
+        order, holders = self.store.columns.read_order(), defaultdict[str, set[str]](set)
+        for code, name in zip(order.expert.tolist(), order.open_ids, strict=True):
+            if name is not None:
+                first = order.experts[code]
+                holders[first].add(f"{handed[name].taker} (for {first})" if name in handed else first)
+        return {first: " and ".join(sorted(names)) for first, names in holders.items()}
+
+    def _find_outside(self, labels: LabelColumns) -> BoolArray | None:
+        """Return `LabelColumns.outside`: the items that are not in the pool or, without a pool, not asked."""
+        if labels.pool is None:
+            outside = ~labels.asked
+        elif labels.pool.size == self.index.size:
+            return None
+        else:
+            places = self.index.find_places(self.store.pool.read_members())
+            outside = ~mark(places[places >= 0], self.index.size)
+        return outside if outside.any() else None
 
     @cached_property
     def second_labels(self) -> LabelColumns | None:

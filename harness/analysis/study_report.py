@@ -419,6 +419,8 @@ class StudyReport(Displayable):
         Remarks on models without answers, on judges, and on answers that are not used.
     quality
         Experts' results on control questions; empty without control questions.
+    holders
+        Expert → text with the names of those who have the expert's open questions, if any was reassigned.
 
     Examples
     --------
@@ -444,6 +446,7 @@ class StudyReport(Displayable):
     pool: tuple[int, int] | None = None
     left_out: Sequence[str] = ()
     quality: tuple[ExpertQuality, ...] = ()
+    holders: Mapping[str, str] = field(default_factory=dict)
 
     picture: ClassVar[str] = "estimates"
 
@@ -624,6 +627,7 @@ def _summarise(
         pool=opened.pool,
         left_out=left_out,
         quality=opened.controls.report(level) if opened.controls else (),
+        holders=labels.holders,
     )
 
 

@@ -27,7 +27,7 @@ trimming and after replacing each run of white space by one space.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
@@ -36,7 +36,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from oversight.harness.argument_checks import check_records
+from oversight.harness.argument_checks import check_records, is_given
 from oversight.harness.arrays import FAILED, UNREADABLE, AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError
 from oversight.harness.seeding import derive_seed
@@ -176,9 +176,26 @@ class ItemValues:
 
     @classmethod
     def of(cls, values: Mapping[str, str], index: ItemIndex) -> ItemValues:
-        """Encode values given by item id; ids that are not in the index are ignored."""
-        found = [values.get(name) for name in index.ids]
-        names = sorted({name for name in found if name is not None})
+        """Encode values given by item id; ids that are not in the index are ignored.
+
+        None, NaN, NaT and ``pandas.NA`` count as no value.
+
+        Raises
+        ------
+        EstimateError
+            If values cannot be sorted, for example texts and numbers; the message names two items.
+        """
+        found = [value if is_given(value := values.get(name)) else None for name in index.ids]
+        try:
+            names = sorted({name for name in found if name is not None})
+        except TypeError:
+            one = next(place for place, name in enumerate(found) if name is not None)
+            kinds = {type(found[one]), type(None)}
+            other = next((j for j, name in enumerate(found) if type(name) not in kinds), one)
+            raise EstimateError(
+                f"clusters and strata must all be texts, or all be numbers, but item {index.ids[one]!r} has "
+                f"{found[one]!r} and item {index.ids[other]!r} has {found[other]!r}"
+            ) from None
         places: dict[str | None, int] = {name: place for place, name in enumerate(names)}
         return cls(code=np.array([places.get(name, -1) for name in found], dtype=np.int64), names=names)
 
@@ -578,6 +595,11 @@ class LabelColumns:
     rates
         Shape (K,): share of answered questions about each option, in [0, 1], if it was computed from more
         questions than these labels contain; otherwise None.
+    outside
+        Shape (N,): whether the item is not in the pool or, without a pool, has no question. Items that are
+        added to the study after the draw are outside. None if no item is, or if this is unknown.
+    holders
+        Expert → text with the names of those who have the expert's open questions, if any was reassigned.
     """
 
     questions: QuestionColumns
@@ -590,6 +612,8 @@ class LabelColumns:
     passed: BoolArray | None = None
     models: tuple[PredictionColumns, ...] = ()
     rates: FloatArray | None = None
+    outside: BoolArray | None = None
+    holders: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, labels: Sequence[Label], index: ItemIndex) -> LabelColumns:
@@ -840,10 +864,13 @@ def align_pool(
 def keep_drawn(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
     """Keep only predictions for items drawn from the pool, or all predictions if the labels have no pool.
 
-    Experts are never asked about items that were not drawn, so predictions for these items can never be
-    compared with an answer.
+    The drawn items represent the other items of the pool. They do not represent items outside the pool, so
+    predictions for these items are kept, and `collected_part` refuses them.
     """
-    return predictions if labels.pool is None else predictions.on(labels.pool.drawn)
+    if labels.pool is None:
+        return predictions
+    drawn = labels.pool.drawn
+    return predictions.on(drawn if labels.outside is None else drawn | labels.outside)
 
 
 def keep_predicted(labels: LabelColumns, predictions: PredictionColumns) -> LabelColumns:
@@ -906,6 +933,7 @@ def split_items(groups: ItemValues, labels: LabelColumns) -> Iterator[ItemGroup]
             asked=labels.asked[places],
             cluster=None if cluster is None else replace(cluster, code=cluster.code[places]),
             pool=_move_pool(labels.pool, places),
+            outside=None if labels.outside is None else labels.outside[places],
         )
         yield ItemGroup(name=name, places=places, index=index, labels=found)
 

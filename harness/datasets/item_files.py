@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from oversight.harness.argument_checks import check_names, check_records
+from oversight.harness.argument_checks import check_names, check_records, is_given
 from oversight.harness.datasets.frames import Source, name_source
 from oversight.harness.datasets.row import (
     BadRows,
@@ -24,7 +23,7 @@ from oversight.harness.datasets.rows import read_portions, read_rows
 from oversight.harness.errors import DataError, WrongType
 from oversight.harness.output import did_you_mean, shorten, unguard_cell
 from oversight.harness.seeding import derive_seeds
-from oversight.harness.types import OPEN_ANSWER, UNIT_PREFIX, Item, find_number
+from oversight.harness.types import OPEN_ANSWER, UNIT_PREFIX, Item, content_id, find_number, join_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class ItemMapping:
     Attributes
     ----------
     text
-        Column with the text of the item.
+        Column with the text of the item. Line ends of all systems are read as line feeds.
     id
         Column with a unique id. If the file has no such column and the name is the default, the id is a
         hash of text and options, so that it does not depend on the order of rows.
@@ -54,6 +53,9 @@ class ItemMapping:
     is_open
         Whether items have no options, because answers are texts. The text of an item may then be a list of
         messages, each with ``role`` and ``content``.
+    cluster
+        Column that must not be empty, because its values make items depend on each other; None if items are
+        independent. Add it to `meta` to keep it with the item.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class ItemMapping:
     seed: int = 0
     skip_bad: bool = False
     is_open: bool = False
+    cluster: str | None = None
 
     def __post_init__(self) -> None:
         check_names("classes", self.classes)
@@ -103,7 +106,7 @@ def read_options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
     for value in values:
         if isinstance(value, (dict, list)):
             raise row.error(column, f"an option must be text, is {shorten(value)}")
-    options = [str(v).strip() for v in values]
+    options = [join_lines(str(v)).strip() for v in values]
     if len(options) < 2:
         told = f"an item needs at least 2 options, but has {len(options)}"
         raise row.error(column, told + _name(row, mapping))
@@ -289,8 +292,10 @@ def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Cont
         if mapping.id in row.fields or mapping.id != "id":
             item_id = _string(row, mapping.id)
         else:
-            item_id = hashlib.sha256("\x1f".join((text, *options)).encode()).hexdigest()[:12]
+            item_id = content_id(text, options)
         meta = {name: str(row.value(name)) for name in mapping.meta}
+        if mapping.cluster is not None:
+            _refuse_empty_cluster(row, mapping.cluster)
     except RecursionError:
         raise row.error(None, "nested too deep to be text") from None
     if mapping.is_open and item_id.startswith(UNIT_PREFIX):
@@ -301,6 +306,12 @@ def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Cont
         hint = "" if mapping.id in row.fields else " for the same text and options; add an id column"
         raise row.error(mapping.id, f"the id {item_id!r} was used in {row.name_line(seen[item_id])}{hint}")
     return item_id, text, options, meta
+
+
+def _refuse_empty_cluster(row: Row, column: str) -> None:
+    value = row.value(column)
+    if not (is_given(value) and str(value).strip()):
+        raise row.error(column, "is empty; every item needs a cluster (items.cluster)")
 
 
 def _draw_orders(contents: Sequence[_Content], mapping: ItemMapping) -> list[tuple[int, ...]]:
@@ -333,7 +344,7 @@ def _string(row: Row, column: str) -> str:
     value = row.value(column)
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise row.error(column, f"must be text, is {shorten(value)}" if value is not None else "is empty")
-    text = str(value).strip()
+    text = join_lines(str(value)).strip()
     if not text:
         raise row.error(column, "is empty")
     return text

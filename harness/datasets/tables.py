@@ -28,6 +28,7 @@ from oversight.harness.types import (
     Item,
     Label,
     LabelKind,
+    Labels,
     Prediction,
     PredictionStatus,
     Rating,
@@ -52,7 +53,7 @@ def labels_from_frame(
     option_column: str = "option",
     answer_column: str = "answer",
     expert_column: str = "expert",
-) -> list[Label]:
+) -> Labels:
     """Convert a frame or file with one row per question to labels, in the order of its rows.
 
     Options must have been drawn with equal probabilities, independently of the answers. For a protocol that
@@ -101,7 +102,7 @@ def labels_from_frame(
             expert=row.text(expert_column).strip(),
         )
     _refuse_unequal_draw(rows.values())
-    return SharedOptions(found.values(), known.shared)
+    return Labels(found.values(), options=known.shared)
 
 
 def _refuse_unequal_draw(items: Iterable[Sequence[tuple[Row, int]]]) -> None:

@@ -97,7 +97,8 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     Raises
     ------
     NotIdentified
-        If an expert has answered none of their questions, or none of their questions about items added later.
+        If an item with a prediction was added after the draw and has no question. If an expert has answered
+        none of their questions, or none of their questions about items added later.
 
     Examples
     --------
@@ -109,6 +110,8 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     >>> len(part), notes
     (80, ())
     """
+    if labels.outside is not None and (labels.is_uniform or labels.pool is not None):
+        _refuse_added(labels, items, labels.outside)
     if labels.drawn is None or labels.statement.asks_on:
         return labels, ()
     mine = np.flatnonzero(items[labels.drawn.item])
@@ -121,7 +124,7 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     queues = _read_draws(drawn, draw, answered)
     share = _common_share(queues)
     if share == 0:
-        _refuse_silent(drawn, queues, answered)
+        _refuse_silent(labels, drawn, queues, answered)
     ends = queues.asked if share == 1 else _round_share(share, queues, drawn)
     inside = queues.rank < ends[draw * len(drawn.experts) + drawn.expert]
     kept = np.zeros(len(labels), np.bool_)
@@ -135,13 +138,30 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
             "used": np.count_nonzero(kept),
             "answered": np.count_nonzero(answered),
             "share": share,
-            "slowest": drawn.experts[slow % len(drawn.experts)],
+            "slowest": labels.holders.get(slowest := drawn.experts[slow % len(drawn.experts)], slowest),
         }
         notes.append(Note(NoteKind.PARTIAL_WITH_ADDED if draw.any() else NoteKind.PARTIAL, told))
     if len(missing):
         passed = {"passed": len(missing), "of": np.count_nonzero(inside)}
         notes.append(Note(NoteKind.PASSED_OVER, passed))
     return part, tuple(notes)
+
+
+def _refuse_added(labels: LabelColumns, items: BoolArray, outside: BoolArray) -> None:
+    """Raise NotIdentified if one of `items` is outside the draw, so it was added after the draw.
+
+    Without a pool, this requires a uniform draw, because other draws do not ask about every item.
+    """
+    new = np.flatnonzero(items & outside)
+    if not new.size:
+        return
+    one = labels.index.ids[new[0]]
+    do = "ask about them (oversight label route)" if labels.pool is None else "start a new study"
+    raise NotIdentified(
+        f"{new.size} of the predicted items, for example {one!r}, were added after the draw and have no "
+        f"question: the items asked about are not a random part of all items; {do}, or import predictions "
+        "without them"
+    )
 
 
 def _find_draws(drawn: QuestionColumns) -> IntArray:
@@ -169,17 +189,21 @@ def _read_draws(drawn: QuestionColumns, draw: IntArray, answered: BoolArray) -> 
     return replace(queues, reached=np.where(later, asked, reached).ravel())
 
 
-def _refuse_silent(drawn: QuestionColumns, queues: Queues, answered: BoolArray) -> NoReturn:
+def _refuse_silent(
+    labels: LabelColumns, drawn: QuestionColumns, queues: Queues, answered: BoolArray
+) -> NoReturn:
     silence = ((queues.asked > 0) & (queues.reached == 0)).reshape(-1, len(drawn.experts))
     late = not silence[0].any()
-    silent = sorted(np.array(drawn.experts)[silence.any(axis=0)].tolist())
+    idle = np.array(drawn.experts)[silence.any(axis=0)].tolist()
+    silent = sorted({labels.holders.get(name, name) for name in idle})
     names = ", ".join(silent[:3]) + " and others" * (len(silent) > 3)
+    is_one = len(silent) == 1 and " and " not in names
     what = "any question about the items added later" if late else "yet"
     part = "the items answered by the other experts are not a random part of all items"
     if late:
         part = "the answered items are not a random part of all items"
     raise NotIdentified(
-        f"{names} {'has' if len(silent) == 1 else 'have'} not answered {what} "
+        f"{names} {'has' if is_one else 'have'} not answered {what} "
         f"({np.count_nonzero(answered)} of {len(drawn)} questions answered): {part}"
     )
 

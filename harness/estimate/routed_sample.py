@@ -502,12 +502,13 @@ def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> 
 def find_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> tuple[IntArray, IntArray]:
     """Find the items of a sequential study; return their positions, (N,), and all predictions, (N, M).
 
-    An item belongs to the study if no model failed on it and one of two conditions holds: the item has a
-    question, or all its predictions are unreadable.
+    An item belongs to the study if no model failed on it and one of three conditions holds: the item has a
+    question, all its predictions are unreadable, or it was added after the last question was drawn.
     """
     options = np.stack([m.option for m in models], axis=1).astype(np.int64)
     ran = np.logical_and.reduce([m.ran for m in models])
-    items = np.flatnonzero(ran & (labels.asked_items | (options.max(axis=1) < 0)))
+    known = labels.asked_items | (options.max(axis=1) < 0)
+    items = np.flatnonzero(ran & (known if labels.outside is None else known | labels.outside))
     return items, options[items]
 
 

@@ -371,9 +371,10 @@ def _why_none(study: StudyReport) -> str:
     """Return why no model has an accuracy: a reason per model, or the names of experts without answers."""
     if all("accuracy" in model.undefined for model in study.models):
         return f"No accuracy: {_reason(study.models[0])}"
-    silent = [f"{x.name} ({x.asked} open)" for x in study.experts if not x.yes + x.no + x.abstained]
+    idle = [x for x in study.experts if not x.yes + x.no + x.abstained]
+    silent = [f"{study.holders.get(x.name, x.name)} ({x.asked} open)" for x in idle]
     if silent and not any(model.unusable for model in study.models):
-        has = "has" if len(silent) == 1 else "have"
+        has = "has" if len(silent) == 1 and " and " not in silent[0] else "have"
         return f"No accuracy yet: {_join(silent, len(silent))} {has} not answered."
     return "\n".join(
         f"No accuracy yet{_who(names, len(study.models))}: {why}"

@@ -12,7 +12,7 @@ import orjson
 
 from oversight.harness.errors import DataError, FullDisk, LostConnection, StoreError
 from oversight.harness.output import make_storable
-from oversight.harness.types import Item
+from oversight.harness.types import Item, content_id, join_lines
 
 _DAMAGE = ("malformed", "not a database", "Could not decode", "invalid page", "could not read block")
 # SQLite reports "disk I/O error" if a disk quota or the maximum file size is reached.
@@ -130,8 +130,26 @@ def _make_item_storable(item: Item) -> Item:
 
 
 def is_same_item(item: Item, text: str, options: str) -> bool:
-    """Whether an item equals a stored text and stored options (a JSON text)."""
-    return item.text == text and (write_tuple(item.options) == options or item.options == read_texts(options))
+    """Whether an item equals a stored text and stored options (a JSON text), apart from line ends.
+
+    Older versions stored line ends as the file had them, and other checkouts of the file have other ones.
+    """
+    if item.text != text and join_lines(item.text) != join_lines(text):
+        return False
+    if write_tuple(item.options) == options:
+        return True
+    return [*map(join_lines, item.options)] == [*map(join_lines, read_texts(options))]
+
+
+def name_today(item_id: str, text: str, options: str) -> str:
+    """Return the id that a stored item has if its source is read today; `options` is a JSON text.
+
+    If a source has no ids, an id is a hash of the text. Older versions hashed line ends as the file had them,
+    so an item that was stored with a carriage return has another id today.
+    """
+    if "\r" not in text or item_id != content_id(text, each := read_texts(options)):
+        return item_id
+    return content_id(join_lines(text), [*map(join_lines, each)])
 
 
 def add_meta(item: Item, stored: str) -> dict[str, str] | None:

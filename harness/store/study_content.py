@@ -22,6 +22,7 @@ from oversight.harness.store.serialization import (
     add_meta,
     is_same_item,
     make_items_storable,
+    name_today,
     read_texts,
     write_json,
     write_meta,
@@ -107,7 +108,9 @@ class ContentRepository(Repository):
         with self._database.transaction(exclusive=True) as connection:
             first = count = count_rows(connection, _ITEM)
             removed = WithdrawalRepository(self._database).read_removed() if first else set[str]()
-            kept = (item for item in items if item.id not in removed)
+            former = self.read_former_ids() if first else {}
+            named = (replace(item, id=former.get(item.id, item.id)) for item in items) if former else items
+            kept = (item for item in named if item.id not in removed)
             for portion in map(make_items_storable, split_into_batches(kept, BULK)):
                 ids = [item.id for item in portion]
                 known = self._read_known(ids) if first else {}
@@ -167,6 +170,14 @@ class ContentRepository(Repository):
         query = sa.select(_ITEM.c.id, _ITEM.c.text, *json)
         rows = self._database.read_rows(query.where(self._database.among(_ITEM.c.id, ids)))
         return {name: (text, options, meta) for name, text, options, meta in rows}
+
+    def read_former_ids(self) -> dict[str, str]:
+        """Return the id that an item has today → its stored id, if they differ (`name_today`)."""
+        query = sa.select(_ITEM.c.id, _ITEM.c.text, sa.cast(_ITEM.c.options, sa.Text))
+        rows = self._database.read_rows(query.where(_ITEM.c.text.contains("\r")))
+        found = {name_today(name, text, options): name for name, text, options in rows}
+        known = self._read_known(list(found)) if found else {}
+        return {today: name for today, name in found.items() if today not in known}
 
     def read_items(self) -> list[Item]:
         """Return all items, in source order."""

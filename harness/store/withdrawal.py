@@ -22,6 +22,7 @@ from oversight.harness.store.audit.design_rows import REPLIES, BatchDigest, Desi
 from oversight.harness.store.calls.call_repository import book
 from oversight.harness.store.database import Repository
 from oversight.harness.store.full_text.full_text_index import clear_words
+from oversight.harness.store.serialization import name_today
 from oversight.harness.store.tables.audit_tables import AbsenceRow, AnswerLinkRow, AuditEventRow, HandoverRow
 from oversight.harness.store.tables.content_tables import (
     AssignmentRow,
@@ -287,7 +288,7 @@ class WithdrawalRepository(Repository):
 
 
 def read_item_meta(path: str | Path) -> dict[str, str]:
-    """Read id → metadata (JSON) of all items in a database file, without waiting for locks.
+    """Read id (`name_today`) → metadata (JSON) of all items in a database file, without waiting for locks.
 
     Raises
     ------
@@ -298,7 +299,8 @@ def read_item_meta(path: str | Path) -> dict[str, str]:
     if not Path(f"{path}-wal").exists():
         address += "&immutable=1"  # keeps SQLite from creating a log and its index next to the file
     with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
-        return dict(connection.execute("SELECT id, meta FROM item"))
+        rows = connection.execute("SELECT id, iif(instr(text, char(13)), text, ''), options, meta FROM item")
+        return {name_today(name, text, options): meta for name, text, options, meta in rows}
 
 
 def scrub_file(path: str | Path) -> None:

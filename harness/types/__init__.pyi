@@ -24,7 +24,8 @@ from .program import (
 )
 from .records import (
     Finding as Finding, ForeignAnswer as ForeignAnswer, find_option as find_option,
-    find_number as find_number, fold_text as fold_text, trim_number as trim_number,
+    content_id as content_id, find_number as find_number, fold_text as fold_text, join_lines as join_lines,
+    trim_number as trim_number,
     Assignment as Assignment, Choice as Choice, Rating as Rating,
     control_id as control_id, is_erased as is_erased, question_id as question_id,
     question_ids as question_ids, OPEN_ANSWER as OPEN_ANSWER, UNIT_PREFIX as UNIT_PREFIX,

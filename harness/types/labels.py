@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, overload
 
-from oversight.harness.argument_checks import check_mapping, check_names, check_records
+from oversight.harness.argument_checks import check_mapping, check_names, check_records, is_given
 from oversight.harness.errors import BadInput
 from oversight.harness.types.records import Label, Question
 
@@ -98,6 +98,8 @@ class LabelDesign:
         check_names("asked", self.asked)
         check_mapping("clusters", self.clusters, "item id to cluster")
         check_mapping("strata", self.strata, "item id to stratum")
+        if (lacking := next((name for name, s in self.strata.items() if not is_given(s)), None)) is not None:
+            raise BadInput(f"strata: item {lacking!r} has no stratum; leave out items that were not drawn")
         if self.strata and self.pool_size < len(self.strata):
             raise BadInput(
                 f"pool_size must be at least {len(self.strata)}, the number of items drawn from the pool; it "
@@ -126,6 +128,13 @@ class Labels(Sequence[Label]):
 
     Slices keep the design. A comparison with ``==`` ignores it.
 
+    Attributes
+    ----------
+    design
+        The design; without statements if only the labels are known.
+    options
+        The options of all items in their order, to which labels refer by position; empty if they are unknown.
+
     Examples
     --------
     >>> import oversight as ov
@@ -135,13 +144,17 @@ class Labels(Sequence[Label]):
     (1, 'ordinary', frozenset({'q1'}))
     """
 
-    __slots__ = ("_labels", "design")
+    __slots__ = ("_labels", "design", "options")
     __hash__ = None  # type: ignore[assignment]  # like a list's
 
-    def __init__(self, labels: Iterable[Label], design: LabelDesign) -> None:
+    def __init__(
+        self, labels: Iterable[Label], design: LabelDesign | None = None, options: Sequence[str] = ()
+    ) -> None:
         check_records("labels", labels, Label)
+        check_names("options", options)
         self._labels = tuple(labels)
-        self.design = design
+        self.design = LabelDesign(statements=(), asked=frozenset()) if design is None else design
+        self.options = tuple(options)
 
     @overload
     def __getitem__(self, place: int) -> Label: ...
@@ -149,7 +162,7 @@ class Labels(Sequence[Label]):
     def __getitem__(self, place: slice) -> Labels: ...
     def __getitem__(self, place: int | slice) -> Label | Labels:
         if isinstance(place, slice):
-            return Labels(self._labels[place], self.design)
+            return Labels(self._labels[place], self.design, self.options)
         return self._labels[place]
 
     def __len__(self) -> int:
@@ -167,12 +180,16 @@ class Labels(Sequence[Label]):
     def on(self, items: Collection[str]) -> Labels:
         """Return the labels of the items with these ids, with the same design."""
         check_names("items", items)
-        return Labels((x for x in self if x.item_id in items), self.design)
+        return Labels((x for x in self if x.item_id in items), self.design, self.options)
 
     def clustered(self, clusters: Mapping[str, str]) -> Labels:
-        """Return the same labels with a design in which `clusters` maps item ids to clusters."""
+        """Return the same labels with a design in which `clusters` maps item ids to clusters.
+
+        A missing cluster (None, NaN, NaT or ``pandas.NA``) counts as no cluster. Estimates refuse an item
+        without a cluster, because missing values are not clusters of their own.
+        """
         check_mapping("clusters", clusters, "item id to cluster")
-        return Labels(self, replace(self.design, clusters=clusters))
+        return Labels(self, replace(self.design, clusters=clusters), self.options)
 
     def drawn_from(
         self, strata: Mapping[str, str], *, pool_size: int, weights: Mapping[str, float] | None = None
@@ -199,7 +216,7 @@ class Labels(Sequence[Label]):
         check_mapping("strata", strata, "item id to stratum")
         check_mapping("weights", weights or {}, "item id to number of items")
         made = replace(self.design, strata=strata, pool_size=pool_size, weights=weights or {})
-        return Labels(self, made)
+        return Labels(self, made, self.options)
 
 
 _PLAIN = LabelDesign(statements=(), asked=frozenset())

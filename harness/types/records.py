@@ -496,6 +496,28 @@ def fold_text(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
+def join_lines(text: str) -> str:
+    r"""Return a text whose lines end with a line feed only, whatever system wrote the text.
+
+    Examples
+    --------
+    >>> join_lines("one\r\ntwo\rthree")
+    'one\ntwo\nthree'
+    """
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def content_id(text: str, options: Sequence[str]) -> str:
+    """Return the id of an item whose source has no ids: 12 hexadecimal digits of a SHA-256 hash.
+
+    Examples
+    --------
+    >>> content_id("Is it red?", ("yes", "no"))
+    'c1494f9e3cde'
+    """
+    return hashlib.sha256("\x1f".join((text, *options)).encode()).hexdigest()[:12]
+
+
 _DIGITS = 16
 
 
@@ -556,14 +578,14 @@ _Record = TypeVar("_Record")
 
 
 class SharedOptions(list[_Record]):
-    """A list of predictions, or of labels, whose items all have the same options.
+    """A list of predictions whose items all have the same options.
 
     Parameters
     ----------
     records
-        The predictions or labels.
+        The predictions.
     options
-        The options in their order, to which records refer by position; empty if they are unknown.
+        The options in their order, to which predictions refer by position; empty if they are unknown.
     """
 
     def __init__(self, records: Iterable[_Record], options: Sequence[str]) -> None:
@@ -581,7 +603,7 @@ def refuse_other_options(lists: Iterable[object]) -> None:
     EstimateError
         If the options or their order differ; the message names them.
     """
-    known = {each.options for each in lists if isinstance(each, SharedOptions) and each.options}
+    known = {options for each in lists if (options := getattr(each, "options", ()))}
     if len(known) > 1:
         told = " and ".join(", ".join(options) for options in sorted(known))
         raise EstimateError(

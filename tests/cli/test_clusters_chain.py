@@ -183,3 +183,21 @@ def test_clusters_and_reference_of_the_study_apply_to_a_file_of_its_ratings(
     Path("truth.csv").write_text("item,label\nother,sick\n")
     told = oversight("panel", "parity", "ratings.csv", *with_model, code=2)["error"]
     assert "truth.csv: none of its items has a rating in ratings.csv" in told
+
+
+@pytest.mark.parametrize("verb", [("items", "check"), ("label", "route")])
+def test_items_without_a_cluster_are_named_before_anything_is_asked(
+    verb: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"n{j},note {j},{'' if j in (2, 5) else f'p{j // IMAGES}'}\n" for j in range(N)]
+    Path("notes.csv").write_text("id,text,patient\n" + "".join(rows))
+    Path("experts.toml").write_text('[[expert]]\nname = "ana"\nclasses = ["*"]\n')
+    Path("study.toml").write_text(
+        '[study]\nname = "t"\n[items]\nfile = "notes.csv"\nclasses = ["sick", "well"]\ncluster = "patient"\n'
+    )
+    assert main([*verb]) == 2
+    told = capsys.readouterr().err
+    assert "notes.csv:4 [patient]: is empty; every item needs a cluster" in told
+    assert "notes.csv:7 [patient]: is empty; every item needs a cluster" in told
+    assert not Path("study.db").exists()

@@ -223,3 +223,48 @@ def test_records_of_another_kind_are_named(items: list[ov.Item]) -> None:
         ov.read_items(pd.DataFrame(ROWS), {"text": "text"})  # type: ignore[arg-type]
     with pytest.raises(WrongType, match=r"^model: expected a model's name or a callable .*, got int"):
         ov.run(5, items, store="never.db")  # type: ignore[arg-type]
+
+
+COLOURS = ["red", "green"]
+
+
+def framed_study(n: int = 40) -> tuple[list[ov.Prediction], ov.Labels]:
+    """Predictions and labels of n items from data frames; every second prediction is right."""
+    ids = [f"i{j}" for j in range(n)]
+    said = pd.DataFrame({"id": ids, "option": [COLOURS[j // 2 % 2] for j in range(n)], "answer": "yes"})
+    said.loc[1::3, "answer"] = "no"
+    predicted = pd.DataFrame({"id": ids, "prediction": [COLOURS[j % 2] for j in range(n)]})
+    return ov.predictions_from_frame(predicted, COLOURS), ov.labels_from_frame(said, COLOURS)
+
+
+def test_labels_from_a_frame_can_be_clustered() -> None:
+    predictions, labels = framed_study()
+    alone = ov.accuracy(predictions, labels, checks=False)
+    pairs = labels.clustered({f"i{j}": f"p{j // 2}" for j in range(40)})
+    assert pairs.options == ("red", "green")
+    together = ov.accuracy(predictions, pairs, checks=False)
+    assert together.value == pytest.approx(alone.value, abs=1e-3)
+    assert together.method != alone.method
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NaT, pd.NA], ids=str)
+def test_missing_clusters_and_strata_are_refused(missing: Any) -> None:
+    predictions, labels = framed_study()
+    groups: dict[str, Any] = {f"i{j}": f"p{j // 4}" for j in range(40)}
+    groups |= {"i7": missing, "i8": missing}
+    with pytest.raises(ov.EstimateError, match="item 'i7' has no cluster"):
+        ov.accuracy(predictions, labels.clustered(groups), checks=False)
+    with pytest.raises(ov.EstimateError, match="item 'i7' has no stratum"):
+        ov.accuracy(predictions, labels, strata=groups, checks=False)
+    with pytest.raises(ov.BadInput, match="item 'i7' has no stratum"):
+        labels.drawn_from(groups, pool_size=80)
+
+
+def test_clusters_and_strata_of_several_types_are_refused() -> None:
+    predictions, labels = framed_study()
+    groups: dict[str, Any] = {f"i{j}": 1 if j < 20 else "1" for j in range(40)}
+    told = "item 'i0' has 1 and item 'i20' has '1'"
+    with pytest.raises(ov.EstimateError, match=told):
+        ov.accuracy(predictions, labels.clustered(groups), checks=False)
+    with pytest.raises(ov.EstimateError, match=told):
+        ov.accuracy(predictions, labels, strata=groups, checks=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -204,3 +205,30 @@ def test_reminders_tell_each_their_own_progress(study: Callable[..., Any]) -> No
     Path("ana.jsonl").write_text(json.dumps({**rows[-1], "answer": "no"}) + "\n")
     study("label", "import", "ana.jsonl")
     assert "nothing is open for ana" in study("label", "remind", "ana", code=2)["error"]
+
+
+def test_an_estimate_names_those_who_have_the_reassigned_questions(study: Callable[..., Any]) -> None:
+    study("label", "route")
+    study("label", "export")
+    key = dict(line.rsplit(",", 1) for line in Path("key.csv").read_text().splitlines()[1:])
+    for path in Path("questions").glob("*.csv"):
+        with path.open(newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        for row in rows:
+            true = key[f"i{row['text'].split()[2]}"]
+            row["answer"] = "" if "ana" in path.stem else "yes" if true in row["question"] else "no"
+        with path.open("w", newline="") as stream:
+            writer = csv.DictWriter(stream, rows[0].keys())
+            writer.writeheader()
+            writer.writerows(rows)
+    study("label", "import", *map(str, sorted(Path("questions").glob("*.csv"))))
+    Path("m.csv").write_text(Path("key.csv").read_text().replace("label", "prediction"))
+    study("predictions", "import", "m.csv", "--model", "m")
+
+    def why() -> str:
+        return str(study("estimate")["models"]["m"]["undefined"]["ml"])
+
+    assert why().startswith("ana has not answered yet")
+    study("label", "reassign", "ana", "cem")
+    assert why().startswith("cem (for ana) has not answered yet")
+    assert "cem (for ana)" in call(["estimate"])[1]
