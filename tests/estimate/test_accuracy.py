@@ -215,7 +215,7 @@ def test_comp_is_not_clipped_but_flagged() -> None:
 def test_labels_that_contradict_every_accuracy_are_refused() -> None:
     """Two thirds of the refusals miss even a model that is always wrong; 10 of 88 is no chance."""
     with pytest.raises(
-        EstimateError, match=r"K = 4: the labels contradict every accuracy: .* see the checks"
+        EstimateError, match=r"K = 4: the labels contradict every accuracy, so .*; see the checks"
     ):
         estimate_counts(4, 0, 0, 10, 88)
     wald = estimate_counts(4, 0, 0, 40, 88, interval="wald").undefined["comp"]
