@@ -44,7 +44,8 @@ def quick_grid() -> list[Design]:
         *_troubles((100,))[::4],
         *_clusters()[::53],
         *_differences((30,))[::5],
-        *_unreadable()[1:4],
+        *_unreadable()[:1],
+        *_unreadable()[2:4],
         *_joint((25,))[::3],
         *_assisted((60,))[::5],
         *_judged((60,))[14::40],
@@ -129,8 +130,14 @@ def _differences(sizes: tuple[int, ...]) -> list[Design]:
 
 
 def _unreadable() -> list[Design]:
-    """Return designs with a good and a useless model, whose answers are unreadable on different items."""
-    return [
+    """Return designs with two models whose answers are unreadable on different items.
+
+    In all designs except the first, one model is good and the other useless.
+    """
+    two = Design(
+        kind="difference", protocol="partitioned", accuracies=(0.8, 0.7), K=(2,), n=200, unreadable=0.3
+    )
+    return [two] + [
         Design(kind="difference", protocol=p, accuracies=a, n=150, unreadable=0.15)
         for p in ("partitioned", "targeted", "disagreement")
         for a in ((0.99, 0.02), (0.99, 0.1))

@@ -36,7 +36,7 @@ def collect_labels(labels: LabelColumns) -> tuple[LabelColumns, list[str]]:
         If an expert has not answered any question yet.
     """
     try:
-        found, notes = collected_part(labels, np.ones(labels.index.size, dtype=np.bool_))
+        found, notes = collected_part(labels, labels.inside)
     except NotIdentified as error:
         raise NotIdentified(f"search: {error}") from None
     return found, [note.flag for note in notes]

@@ -658,6 +658,11 @@ class LabelColumns:
         return not self.statements or self.statement.estimator == "likelihood"
 
     @property
+    def inside(self) -> BoolArray:
+        """Whether each item could be drawn, shape (N,): the items that are not in `outside`."""
+        return np.ones(self.index.size, np.bool_) if self.outside is None else ~self.outside
+
+    @property
     def is_unequal(self) -> bool:
         """Whether items were drawn from a pool with unequal probabilities."""
         return self.pool is not None and self.pool.weight is not None

@@ -375,7 +375,8 @@ def read_votes(
     K, side, yes
         Shape (n,): number of options; c of the option asked about; answer, 1 for yes and 0 for no.
     """
-    coin = np.abs(pi * np.abs(c) - 0.5 * (c != 0)).max(axis=1) < _NEAR
+    both = (c != 0).sum(axis=1) == 2
+    coin = both & (np.abs(pi * np.abs(c) - 0.5 * (c != 0)).max(axis=1) < _NEAR)
     sure = ((c != 0).sum(axis=1) == 1) & ((pi * np.abs(c)).sum(axis=1) > 1 - _NEAR)
     if not (coin | sure | (K == 2)).all():
         return None

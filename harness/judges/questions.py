@@ -106,12 +106,11 @@ def judged_questions(labels: LabelColumns, models: Sequence[PredictionColumns]) 
         If no question was answered.
     """
     refuse("estimate", labels.conditions)
-    everything = np.ones(labels.index.size, dtype=np.bool_)
-    part, _ = collected_part(labels, everything)
+    part, _ = collected_part(labels, labels.inside)
     if part.is_resolved:
         return _resolved(part, models)
     sample, predicted, items = routed_pool(part, models)
-    if (unequal := find_unequal(part, everything)) is not None:
+    if (unequal := find_unequal(part, labels.inside)) is not None:
         sample = unequal.tilt(sample)
     return _routed(part, sample, predicted.astype(np.int64), items)
 

@@ -179,6 +179,8 @@ def test_clusters_and_reference_of_the_study_apply_to_a_file_of_its_ratings(
     Path("ratings.csv").write_text(votes.replace("\nn0,", "\nother,"))
     told = oversight("panel", "agree", "ratings.csv", code=2)["error"]
     assert told.startswith("ratings.csv: the item 'other' is not in study.toml, whose items are in clusters")
+    Path("ratings.csv").write_text(votes.replace("\nn", "\nother"))
+    assert oversight("panel", "agree", "ratings.csv").get("clusters") is None
     Path("ratings.csv").write_text(votes)
     Path("truth.csv").write_text("item,label\nother,sick\n")
     told = oversight("panel", "parity", "ratings.csv", *with_model, code=2)["error"]

@@ -105,6 +105,20 @@ def test_paired_difference_from_disagreements_only() -> None:
     assert (reverse.difference, reverse.low) == pytest.approx((-c.difference, -c.high))
 
 
+def test_unreadable_answer_is_wrong_whichever_of_two_options_was_asked_about() -> None:
+    truth, asked = np.tile([0, 1], 60), np.repeat([0, 1], 60)
+    data = RoutedSample(
+        item=np.arange(120),
+        asked=asked,
+        answer=(asked == truth).astype(np.float64),
+        propensities=np.full((120, 2), 0.5),
+    )
+    unreadable = np.full(120, -1)
+    for first, difference in ((truth, 1.0), (1 - truth, 0.0)):
+        assert paired_difference(first, unreadable, data).difference == pytest.approx(difference)
+        assert paired_difference(unreadable, first, data).difference == pytest.approx(-difference)
+
+
 def test_paired_difference_refuses_what_was_never_asked() -> None:
     data = RoutedSample(
         np.array([0, 1]), np.array([0, 0]), np.array([1.0, 0.0]), np.array([[1.0, 0, 0], [1.0, 0, 0]])

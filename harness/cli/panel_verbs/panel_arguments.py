@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from oversight.harness.analysis import PanelStudy
 from oversight.harness.cli.conventions import add_study, emit, split_names, study_of
 from oversight.harness.errors import BadInput
+from oversight.harness.output import say
 from oversight.harness.panel import LEVELS, Panel
 from oversight.harness.platform import write_whole
 from oversight.harness.plot import LEAST_HEIGHT, draw_svg
@@ -61,13 +62,14 @@ class _OnlyOnce(argparse.Action):
 def read_panel(args: argparse.Namespace) -> tuple[PanelStudy, Panel]:
     """Read the ratings that the command names, or the study's ratings; also return their source.
 
-    If a study file exists, its clusters and its reference also apply to a file of ratings.
+    If a study file exists, its clusters and its reference also apply to a file of ratings. They do not if
+    none of the rated items is in the study; a message says so.
 
     Raises
     ------
     BadInput
-        If the name of the plot does not end in .svg, or the study has clusters and a file rates an item that
-        is not in the study.
+        If the name of the plot does not end in .svg, or the study has clusters and only some of the rated
+        items are in the study.
     ConfigError
         If neither a file nor a study is given, or the study file is invalid.
     DataError
@@ -91,6 +93,11 @@ def read_panel(args: argparse.Namespace) -> tuple[PanelStudy, Panel]:
     if args.ratings is None or not found.clusters:
         return found, found.read_panel()
     panel = replace(found, clusters={}).read_panel()
+    if found.clusters.keys().isdisjoint(panel.items):
+        say(
+            f"{args.study} has none of the items of {args.ratings}, so its clusters and reference are not used"
+        )
+        return PanelStudy(ratings=args.ratings, classes=args.classes), panel
     other = next((item for item in panel.items if item not in found.clusters), None)
     if other is not None:
         told = f"{args.ratings}: the item {other!r} is not in {args.study}, whose items are in clusters"
