@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
+from oversight.agents.search.item_splits import collect_labels
+from oversight.harness.analysis import OpenStudy
 from oversight.harness.cli.main import main
+from oversight.harness.config import read_study
+from oversight.harness.store import Store
 
 CLASSES = ("red", "green", "blue")
 FIRST, ALL = 120, 240
@@ -107,3 +111,21 @@ def test_models_without_the_added_items_are_compared(
     assert "were added after the draw and have no question" in capsys.readouterr().err
     import_predictions(oversight, FIRST, "n")
     assert oversight("compare")["comparisons"]
+
+
+@pytest.mark.parametrize("options", [(), ("--questions", "90")])
+def test_judges_and_searches_use_the_first_items(
+    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    start(oversight, "partitioned", *options)
+    rows = [f"i{j},{CLASSES[j % 3]},{0.6 + j % 4 / 10}\n" for j in range(FIRST)]
+    Path("judge.csv").write_text("id,prediction,confidence\n" + "".join(rows))
+    oversight("predictions", "import", "judge.csv", "--model", "judge")
+    before = oversight("judge", "--judge", "judge")
+    import_predictions(oversight, ALL, "more")
+    assert oversight("judge", "--judge", "judge")["judges"] == before["judges"]
+    study = read_study("study.toml")
+    with Store(study.store_url) as store:
+        part, _ = collect_labels(OpenStudy(study, store).labels)
+    assert len(part) == (90 if options else FIRST)
