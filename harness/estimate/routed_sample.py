@@ -366,7 +366,9 @@ def read_item_answers(labels: LabelColumns) -> ItemAnswers:
     confirmed, refuted = np.bincount(yes, minlength=size), np.bincount(no, minlength=size)
     for place in np.flatnonzero(confirmed > 1):
         names = option[(item == place) & (kind == YES)].tolist()
-        told = f"exactly one option is true, but experts confirmed the options {sorted(names)}"
+        told = (
+            f"exactly one option is true, but experts confirmed the options {sorted(names)} (numbered from 0)"
+        )
         raise EstimateError(f"item {labels.index.ids[place]!r}: {told}; correct the wrong answer")
     for place in np.flatnonzero((refuted == n_options) & (confirmed == 0)):
         told = f"exactly one option is true, but experts refuted all {n_options[place]} options"

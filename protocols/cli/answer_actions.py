@@ -109,7 +109,8 @@ def codes(args: argparse.Namespace, study: Study) -> None:
             )
         elif args.all or args.experts:
             made = make_codes(study, store, address, experts=args.experts, days=args.days or _DAYS)
-            lines = [f"the page is at {address}", *_code_lines(made)]
+            where = f"the page is at {address}, unless oversight label serve prints another address"
+            lines = [where if not args.public_url else f"the page is at {address}", *_code_lines(made)]
             emit(args, _name_codes(_reveal(made)), "\n".join(lines))
         else:
             _list(args, list_codes(study, store))
