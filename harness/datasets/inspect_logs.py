@@ -25,7 +25,7 @@ from oversight.harness.datasets.row import Row, parse_json
 from oversight.harness.distribution import install_line
 from oversight.harness.errors import DataError
 from oversight.harness.output import shorten
-from oversight.harness.types import ForeignAnswer, PredictionStatus, find_listed_order
+from oversight.harness.types import ForeignAnswer, PredictionStatus
 
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # header of a member of a ZIP archive, up to its name
@@ -42,8 +42,8 @@ def read_inspect(path: Path) -> Iterator[ForeignAnswer]:
     If several scorers extracted an answer from a reply, the first scorer's answer is used. If none did, the
     reply is parsed like the reply of a model that this project calls. The question is the sample's input,
     without system messages. Invalidated samples are left out. Of a model's output, only the first choice is
-    read. Letters denote the sample's choices, in the order in which the input lists them if it does; without
-    choices, they denote the options that the input or a message lists.
+    read. Letters denote the sample's choices. Without choices, they denote the options that the last user
+    message lists.
 
     Raises
     ------
@@ -65,10 +65,7 @@ def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
     answer = next(filter(None, answers), None)
     raw, error, limit = _completion(sample), sample.find_field("error"), sample.find_field("limit.type")
     text, gap = _question(sample)
-    shown = _system_texts(sample)
     options = read_texts(sample, "choices", sample.find_field("choices") or ())
-    prompt = "\n\n".join([shown, text, *([] if options else _sent_texts(sample))])
-    options = tuple(options[place] for place in find_listed_order(options, prompt) or range(len(options)))
     found = ForeignAnswer(
         line=sample.line,
         id=name,
@@ -83,8 +80,8 @@ def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
         output_tokens=sample.count("output.usage.output_tokens"),
         seconds=sample.number("output.time") or 0.0,
         gap=gap,
-        shown=shown,
-        prompt=prompt,
+        shown=_system_texts(sample),
+        prompt=_last_sent(sample),
         meta=read_metadata(sample.find_field("metadata")),
     )
     if answer is None and options and not error:
@@ -167,11 +164,16 @@ def _system_texts(sample: Row) -> str:
     return "\n\n".join(_content(sample, message)[0] for message in messages)
 
 
-def _sent_texts(sample: Row) -> Iterator[str]:
-    """Yield the texts of the messages that were sent, because a solver can add options to the input."""
-    for message in sample.find_field("messages") or ():
-        if message.get("role") in ("system", "user"):
-            yield _content(sample, message)[0]
+def _last_sent(sample: Row) -> str:
+    """Return the last user message that was sent, because a solver can add options to the input.
+
+    Without such a message, return the last of the input.
+    """
+    for given in (sample.find_field("messages"), sample.find_field("input")):
+        turns = [m for m in given if m.get("role") == "user"] if isinstance(given, list) else []
+        if turns:
+            return _content(sample, turns[-1])[0]
+    return ""
 
 
 def _content(sample: Row, message: dict[str, Any]) -> tuple[str, list[str]]:

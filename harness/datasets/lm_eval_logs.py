@@ -24,7 +24,7 @@ from oversight.harness.datasets.log_fields import (
 from oversight.harness.datasets.row import Row, parse_json
 from oversight.harness.datasets.rows import read_rows
 from oversight.harness.output import shorten
-from oversight.harness.types import ForeignAnswer, find_listed_order, fold_text
+from oversight.harness.types import ForeignAnswer, fold_text
 
 _INVALID = "[invalid]"  # written by lm-eval's filters if they find no answer
 _QUESTIONS = (
@@ -58,9 +58,9 @@ def read_lm_eval(path: Path) -> Iterator[ForeignAnswer]:
     The item's id is the document's ``id`` or, without one, its number. Only the first filter of a file, and
     only the first reply to each request, are read. For multiple choice, the answer is the continuation with
     the highest likelihood, and the confidence is this continuation's share of the total likelihood. If
-    continuations are letters or numbers, they denote the options of the document. If the prompt lists the
-    options, it decides which option a letter denotes. If no known field contains the question, the prompt is
-    the text.
+    continuations are letters or numbers, they denote the options of the document. If the document has no
+    options, letters denote the options that the prompt lists. If no known field contains the question, the
+    prompt is the text.
 
     Raises
     ------
@@ -108,8 +108,7 @@ def _read_sample(row: Row) -> list[ForeignAnswer]:
     said = filtered[0] if filtered else ""
     said = said[0] if isinstance(said, list) and said else said
     answer = None if not isinstance(said, str) or said == _INVALID else said
-    listed = next(iter(_list_options(document)), ((), _find_listed(row, text or prompt)))
-    labels, options = _order_as_shown(listed, prompt)
+    labels, options = next(iter(_list_options(document)), ((), _find_listed(row, text or prompt)))
     found = ForeignAnswer(
         line=row.line,
         id=name,
@@ -200,7 +199,6 @@ def _match_options(
     same = [texts for _, texts in listed if list(map(fold_text, texts)) == folded]
     if same and (same[0] == listed[0][1] or not place_labels(said)):
         return range(k), tuple(said)
-    listed = [_order_as_shown(each, prompt) for each in listed]
     for labels, texts in listed:
         names = [strip_label(label) for label in labels]
         if len(texts) == k and set(names) == {strip_label(each) for each in said} and len(set(names)) == k:
@@ -229,14 +227,6 @@ def _list_options(document: dict[str, Any]) -> list[_Listed]:
     Lists whose texts look like labels themselves ("A", "B") come last.
     """
     return sorted(_iterate_options(document), key=lambda listed: place_labels(listed[1]) is not None)
-
-
-def _order_as_shown(listed: _Listed, prompt: str) -> _Listed:
-    """Return the options in the order of their letters in the prompt, if it lists them in another order."""
-    order = find_listed_order(listed[1], prompt) if listed[1] else None
-    if order is None or order == tuple(range(len(order))):
-        return listed
-    return (), tuple(listed[1][place] for place in order)
 
 
 def _iterate_options(document: dict[str, Any]) -> Iterator[_Listed]:

@@ -38,9 +38,9 @@ def read_table(path: Path) -> Iterator[ForeignAnswer]:
     """Read the rows of a table.
 
     ``prediction`` is an option's text or letter; it is empty for an unreadable answer. If it equals the text
-    of one option and the letter of another, the text counts. If the list ``options``, or the text in
-    ``prompt``, ``question`` or ``text``, has the options in another order than the study, letters denote the
-    options in that order.
+    of one option and the letter of another, the text counts. Letters denote the options in the order of the
+    list ``options`` or, without it, of a list A, B, … in ``prompt``, ``question`` or ``text``. Without such a
+    list, they denote the study's options in their order.
 
     The table needs a column ``id`` or ``text``, and a column ``prediction`` or ``raw``. A column ``question``
     replaces ``text``. ``error``, ``confidence``, ``sample``, ``model``, ``input_tokens`` and
@@ -96,10 +96,11 @@ def _table_answer(row: Row) -> ForeignAnswer:
         raise row.error(
             "error", f"is {shorten(error)}, but the row has a prediction; leave one of them empty"
         )
+    text = next((row.text(name).strip() for name in _ASKED if isinstance(row.find_field(name), str)), "")
     return ForeignAnswer(
         line=row.line,
         id=row.text("id").strip(),
-        text=next((row.text(name).strip() for name in _ASKED if isinstance(row.find_field(name), str)), ""),
+        text=text,
         answer=said or None,
         raw=row.text("raw").strip() or said,
         error=error,
@@ -109,7 +110,7 @@ def _table_answer(row: Row) -> ForeignAnswer:
         confidence=confidence,
         model=row.text("model").strip(),
         options=_read_options(row),
-        prompt=_read_prompt(row),
+        prompt=_read_prompt(row, text),
         meta=read_metadata(row.fields, _READ),
     )
 
@@ -122,13 +123,17 @@ def _read_options(row: Row) -> tuple[str, ...]:
     return read_texts(row, "options", value) if isinstance(value, list) else ()
 
 
-def _read_prompt(row: Row) -> str:
-    """Return the prompt, which may be a list of messages, and the question; empty if there is no prompt."""
-    value = row.find_field("prompt")
-    turns = value if isinstance(value, list) else [value]
-    texts = [turn.get("content") if isinstance(turn, dict) else turn for turn in turns]
-    asked = [row.find_field(name) for name in _ASKED] if any(texts) else []
-    return "\n\n".join(text for text in (*asked, *texts) if isinstance(text, str))
+def _read_prompt(row: Row, text: str) -> str:
+    """Return the question `text` and the prompt; empty if there is no prompt.
+
+    Of a prompt that is a list of messages, only the last user message is returned.
+    """
+    prompt = row.find_field("prompt")
+    if isinstance(prompt, list):
+        turns = [turn if isinstance(turn, dict) else {"content": turn} for turn in prompt]
+        contents = [turn.get("content") for turn in turns if turn.get("role", "user") == "user"]
+        prompt = contents[-1] if contents else None
+    return f"{text}\n\n{prompt}" if prompt and isinstance(prompt, str) else ""
 
 
 def _read_error(row: Row) -> str:

@@ -9,31 +9,51 @@ from functools import lru_cache
 from oversight.harness.types.records import find_option
 
 _MOST_LETTERS = 26
+_WORD = re.compile(r"\w")
 
 
 def find_listed_order(options: Sequence[str], text: str) -> tuple[int, ...] | None:
     r"""Return the index of the option that a text lists under A, under B, and so on.
 
-    More than 26 options must be listed under 1, 2, …. If the text lists options several times, for example in
-    worked examples, the last option under each letter counts. Returns None if the text does not list every
-    option under its own letter, or if the options are the letters themselves.
+    A list has every option once, under A, B, … in this order, or under 1, 2, … if there are more than 26
+    options. Only spaces, line ends and punctuation separate an option from the next label. The first label
+    begins a line, follows punctuation, or is written ``A.`` or ``A)``. If the text contains several lists,
+    for example in worked examples, the last one counts. Returns None if the text contains no list, or if the
+    options are the letters themselves.
 
     Examples
     --------
     >>> find_listed_order(("red", "blue"), "Which?\nA) blue\nB) red")
     (1, 0)
-    >>> find_listed_order(("red", "blue"), "Red or blue?") is None
+    >>> find_listed_order(("red", "blue"), "Wire A: blue; wire B: red. Which?") is None
     True
     """
     k = len(options)
     if all(len(option) == 1 and ord(option.upper()) - ord("A") in range(k) for option in options):
         return None  # "A, B or C" lists no options under letters
-    found: dict[int, int | None] = {}
-    for label, said in _pattern(tuple(options)).findall(text):
+    last: tuple[int, ...] | None = None
+    found: list[int | None] = []
+    end = 0
+    for match in _pattern(tuple(options)).finditer(text):
+        label, said = match.groups()
         place = int(label) - 1 if k > _MOST_LETTERS else ord(label.upper()) - ord("A")
-        found[place] = find_option(options, " ".join(said.split()))
-    order = [option for option in map(found.get, range(k)) if option is not None]
-    return tuple(order) if sorted(order) == list(range(k)) else None
+        if place == 0:
+            found = []
+        is_next = _begins_list(match) if place == 0 else not _WORD.search(text, end, match.start())
+        if is_next and place == len(found):
+            found.append(find_option(options, " ".join(said.split())))
+        else:
+            found = []
+        end = match.end()
+        order = tuple(option for option in found if option is not None)
+        if sorted(order) == list(range(k)):
+            last = order
+    return last
+
+
+def _begins_list(first: re.Match[str]) -> bool:
+    before = first.string[: first.start()].rstrip(" \t")[-1:]
+    return not before.isalnum() or first.string[first.end(1)] in ".)"
 
 
 @lru_cache(maxsize=1024)

@@ -404,8 +404,9 @@ class ForeignAnswer(NamedTuple):
     shown
         Further text shown to the model that may contain the question, for example system messages.
     prompt
-        Everything that the model read, if this is more than `text`. Letters in replies denote the options
-        that the prompt lists.
+        The question as the model read it, if it is known and can differ from `text`. If the log does not
+        order the options, letters in replies denote the options that the prompt or, without it, the text
+        lists.
     is_lettered
         Whether letters in replies denote `options` in their order.
     meta

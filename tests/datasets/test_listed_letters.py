@@ -63,9 +63,9 @@ def inspect(prompts: Sequence[str], replies: Sequence[str], **fields: Any) -> st
     return json.dumps({"status": "success", "samples": samples})
 
 
-def scored(prompts: Sequence[str], replies: Sequence[str]) -> str:
+def scored(prompts: Sequence[str], replies: Sequence[str], **fields: Any) -> str:
     """A log of inspect-ai whose scorer stored the letter."""
-    log = json.loads(inspect(prompts, replies))
+    log = json.loads(inspect(prompts, replies, **fields))
     for sample, reply in zip(log["samples"], replies, strict=True):
         sample["scores"] = {"pattern": {"value": "C", "answer": reply}}
         sample["output"]["completion"] = f"I choose {reply}."
@@ -139,19 +139,25 @@ def messages(prompts: Sequence[str], replies: Sequence[str]) -> str:
 
 LOGS: dict[str, tuple[Callable[..., str], str, str]] = {
     "inspect": (inspect, "l.json", "inspect"),
-    "inspect, choices": (lambda p, r: inspect(p, r, choices=list(CLASSES)), "l.json", "inspect"),
     "inspect, scorer": (scored, "l.json", "inspect"),
     "inspect, solver": (solved, "l.json", "inspect"),
     "lm-eval": (lm_eval, "samples_t.jsonl", "lm-eval"),
     "lm-eval, filter": (lambda p, r: lm_eval(p, r, said="[invalid]"), "samples_t.jsonl", "lm-eval"),
-    "lm-eval, choices": (lambda p, r: lm_eval(p, r, choices=list(CLASSES)), "samples_t.jsonl", "lm-eval"),
-    "lm-eval, likelihoods": (scored_letters, "samples_t.jsonl", "lm-eval"),
     "helm": (helm, "scenario_state.json", "helm"),
     "table": (table, "t.jsonl", "table"),
     "table, question": (lambda p, r: table(p, r, column="question"), "t.jsonl", "table"),
     "table, options": (with_options, "t.jsonl", "table"),
     "table, messages": (messages, "t.jsonl", "table"),
 }
+
+
+ORDERED: dict[str, tuple[Callable[..., str], str, str]] = {
+    "inspect": (lambda p, r: inspect(p, r, choices=list(CLASSES)), "l.json", "inspect"),
+    "inspect, scorer": (lambda p, r: scored(p, r, choices=list(CLASSES)), "l.json", "inspect"),
+    "lm-eval": (lambda p, r: lm_eval(p, r, choices=list(CLASSES)), "samples_t.jsonl", "lm-eval"),
+    "lm-eval, likelihoods": (scored_letters, "samples_t.jsonl", "lm-eval"),
+}
+"""Logs with a field that orders the options."""
 
 
 def read_options(oversight: Oversight) -> list[str | None]:
@@ -166,6 +172,72 @@ def test_letters_denote_the_options_that_the_prompt_lists(
     write, *rest = LOGS[name]
     import_log(write([prompt(j) for j in range(3)], [letter(j) for j in range(3)]), *rest)
     assert read_options(oversight) == [*MEANT]
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_order_in_a_field_of_the_log_counts_more_than_the_prompt(
+    name: str, oversight: Oversight, import_log: Callable[..., Any]
+) -> None:
+    write, *rest = ORDERED[name]
+    import_log(write([prompt(j) for j in range(3)], ["A", "B", "C"]), *rest)
+    assert read_options(oversight) == [*CLASSES[:3]]
+
+
+@pytest.mark.parametrize("choices", [None, list(CLASSES)])
+def test_lists_of_worked_examples_do_not_count(
+    choices: list[str] | None, oversight: Oversight, import_log: Callable[..., Any]
+) -> None:
+    log = json.loads(inspect([""] * 3, ["ANSWER: A"] * 3, choices=choices))
+    for j, sample in enumerate(log["samples"]):
+        example = {"role": "system", "content": "An example.\n" + prompt(0) + " A"}
+        sample["input"] = [example, {"role": "user", "content": f"Note {text(j)}"}]
+        pairs = zip("ABCD", CLASSES, strict=True)
+        asked = "\n".join([f"Note {text(j)}", *(f"{letter}) {name}" for letter, name in pairs)])
+        sample["messages"] = [example, {"role": "user", "content": asked}]
+    import_log(json.dumps(log), "l.json", "inspect")
+    assert read_options(oversight) == ["alpha"] * 3
+    if choices is None:
+        for sample in log["samples"]:
+            sample["messages"] = sample["input"]
+        assert "names an option by its label" in import_log(json.dumps(log), "l.json", "inspect", 2)["error"]
+
+
+LETTERS_IN_TEXT = (
+    "Serology: hepatitis A: negative; hepatitis B: positive. Result?",
+    "Hepatitis A: negative, B: positive. Result?",
+    "Grade with A = negative and B = positive given.",
+    "Is it A. negative or B. positive?",
+    "Vitamin B: positive. Vitamin A: negative.",
+)
+
+
+@pytest.mark.parametrize("given", LETTERS_IN_TEXT)
+def test_letters_in_running_text_are_no_list(
+    given: str, oversight: Oversight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("items.csv").write_text(f'id,text\ni0,"{given}"\n')
+    oversight("init", "--items", "items.csv", "--classes", "positive,negative")
+    row = {"id": "i0", "text": given}
+    listed = f"Options: A. negative B. positive\n{given}"
+    logs = {
+        "prediction.jsonl": json.dumps({**row, "prediction": "A"}),
+        "raw.jsonl": json.dumps({**row, "raw": "ANSWER: A"}),
+        "prompt.jsonl": json.dumps({**row, "prediction": "A", "prompt": listed}),
+        "choices.json": inspect([listed], ["ANSWER: A"], choices=["positive", "negative"]),
+        "listed.json": inspect([listed], ["ANSWER: A"]),
+    }
+    for name, log in logs.items():
+        Path(name).write_text(log)
+        kind = "table" if name.endswith("l") else "inspect"
+        oversight("predictions", "import", name, "--model", name.partition(".")[0], "--format", kind)
+    oversight("predictions", "export", "out.jsonl")
+    rows = map(json.loads, Path("out.jsonl").read_text().splitlines())
+    read = {row["model"]: row["option_text"] for row in rows}
+    own = dict.fromkeys(["prediction", "raw", "choices"], "positive")
+    assert read == {**own, **dict.fromkeys(["prompt", "listed"], "negative")}
+    Path("unlisted.json").write_text(inspect([given], ["ANSWER: A"]))
+    oversight("predictions", "import", "unlisted.json", "--model", "u", "--format", "inspect", code=2)
 
 
 @pytest.mark.parametrize(
