@@ -214,7 +214,8 @@ ANYTIME_ASSUMPTIONS = (
     "options were asked about without a look at the truth",
     "experts answer without error",
     "how fast an expert answers does not depend on the truth",
-    "the numbers of options and the share of readable predictions are those of all predicted items",
+    "the predictions of all items were given from the first analysis on (the share of readable "
+    "predictions and the numbers of options are taken as known)",
 )
 
 
@@ -232,7 +233,9 @@ def estimate_anytime(
 
     A = Σ_K W_K ρ_K A_K, where W_K is the share of items with K options, ρ_K the share of readable predictions
     on these items, and A_K the accuracy of these readable predictions. W_K and ρ_K are computed from all
-    predictions, so they are known before any answer, and only A_K needs a sequence. If K takes H values, each
+    given predictions and taken as known, so only A_K needs a sequence. Every analysis must therefore have the
+    predictions of all items. If predictions are added between analyses, and some are unreadable or K varies,
+    the sequence covers less often than its level. If K takes H values, each
     sequence has the level 1 − (1 − level)/H, so by the union bound all sequences hold jointly.
 
     Parameters
@@ -396,8 +399,9 @@ def accuracy(
         ``ml`` (default), ``ord``, ``comp``, ``ivw`` or ``ivw_half``, see `make_point`. If options were not
         drawn uniformly, the protocol determines the estimator, and only the default is accepted.
     interval, level
-        Name of the interval, one of `INTERVALS` or ``anytime`` (`estimate_anytime`); by default ``exact``, or
-        ``wald`` with `published`. Confidence level of the interval, in (0, 1).
+        Name of the interval, one of `INTERVALS` or ``anytime`` (`estimate_anytime`, which needs the
+        predictions of all items from the first analysis on); by default ``exact``, or ``wald`` with
+        `published`. Confidence level of the interval, in (0, 1).
     strata
         Stratum of every item, see `Strata`.
     published

@@ -1,13 +1,14 @@
 """Compare and rank several models, with the same call for every protocol.
 
-The comparisons of all pairs of models form one family with simultaneous intervals. Models that do not differ
-significantly share ranks.
+The comparisons of all pairs of models form one family with simultaneous intervals. In a ranking, models that
+do not differ significantly share ranks. Without a ranking, each of m pairs has an interval at level
+1 − (1 − level)/m, and its p-value is multiplied by m (Bonferroni).
 
-Every pair has its own interval at the joint level, stretched around its estimate by c/z. Here c = q/√2, q is
-the quantile of the studentized range of M models, and z is the quantile of one pair, so the intervals of all
-pairs hold at once (Tukey 1953; Kramer 1956, Biometrics 12, for unequal variances). With clusters, q and z
-come from Student's t, with one degree of freedom fewer than clusters. If two models differ on few items,
-their interval is exact and wide, and the stretched interval keeps its coverage (simulated in
+In a ranking, every pair has its own interval at the joint level, stretched around its estimate by c/z. Here c
+= q/√2, q is the quantile of the studentized range of M models, and z is the quantile of one pair, so the
+intervals of all pairs hold at once (Tukey 1953; Kramer 1956, Biometrics 12, for unequal variances). With
+clusters, q and z come from Student's t, with one degree of freedom fewer than clusters. If two models differ
+on few items, their interval is exact and wide, and the stretched interval keeps its coverage (simulated in
 `benchmarks/coverage_matrix.py`).
 """
 
@@ -45,7 +46,6 @@ from oversight.harness.estimate.core import (
     check_known,
     check_level,
     effective_clusters,
-    holm,
     range_quantile,
     range_tail,
     z_value,
@@ -142,15 +142,29 @@ class Ranking(Displayable):
         return "\n".join([f"{verdict} of {len(self.names)} models", *lines])
 
 
-def adjust_comparisons(comparisons: Sequence[Comparison], method: str = "holm") -> tuple[Comparison, ...]:
-    """Adjust the p-values of comparisons as one family, by ``"holm"`` or ``"bonferroni"``.
+def compare_pairs(
+    names: Sequence[str], pair: Callable[[str, str, float], Comparison], *, level: float = 0.95
+) -> tuple[Comparison, ...]:
+    """Compare all pairs of models. The intervals and p-values of several pairs hold jointly (Bonferroni).
 
-    Intervals are not adjusted, so only verdicts hold jointly.
+    Parameters
+    ----------
+    names
+        Names of the models, at least two.
+    pair
+        Function that compares two models at a confidence level.
+    level
+        Joint confidence level.
     """
-    methods = {"holm": holm, "bonferroni": bonferroni}
-    check_known("method", method, methods)
-    p = methods[method]([c.p_value for c in comparisons])
-    return tuple(replace(c, p_value=float(q), adjusted=method) for c, q in zip(comparisons, p, strict=True))
+    chosen = list(combinations(names, 2))
+    if len(chosen) == 1:
+        return (pair(*chosen[0], level),)
+    found = [pair(a, b, 1 - (1 - level) / len(chosen)) for a, b in chosen]
+    p_values = bonferroni([c.p_value for c in found])
+    return tuple(
+        replace(c, level=level, p_value=float(p), adjusted="bonferroni")
+        for c, p in zip(found, p_values, strict=True)
+    )
 
 
 def rank_models(
@@ -217,6 +231,7 @@ def rank_ranges(names: Sequence[str], comparisons: Sequence[Comparison]) -> tupl
 
 
 COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
+ADJUSTMENTS = ("max-z", "bonferroni")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -226,7 +241,7 @@ class ModelComparison(Displayable):
     Attributes
     ----------
     pairs
-        Comparisons of all pairs, with p-values adjusted for the number of pairs.
+        Comparisons of all pairs. The intervals and p-values of several pairs hold jointly.
     ranking
         Ranking by a joint test; None for two models and for pairwise tests.
 
@@ -290,13 +305,14 @@ def compare(
         A name of `COMPARE_TESTS`. ``auto`` uses McNemar's exact test for resolved items, and the paired
         estimator for options drawn with recorded propensities.
     adjustment
-        Adjustment for several pairs: ``holm``, ``bonferroni``, or ``max-z``, which ranks the models by a
-        joint test.
+        Adjustment of intervals and p-values for several pairs: ``bonferroni``, or ``max-z``, which ranks the
+        models by a joint test.
     level
         Joint confidence level, in (0, 1).
     errors
         Knowledge of experts' error rates, for which every difference is corrected (`corrected_difference`).
-        More than two models are then compared in pairs (``holm`` in place of ``max-z``), without a ranking.
+        More than two models are then compared in pairs (``bonferroni`` in place of ``max-z``), without a
+        ranking.
 
     Raises
     ------
@@ -304,7 +320,7 @@ def compare(
         If there are fewer than two models, the protocol does not allow the test, or the test does not allow a
         correction for errors.
     EstimateError
-        If the data do not identify a difference.
+        If the data do not identify a difference, or `adjustment` is unknown.
 
     Examples
     --------
@@ -315,6 +331,7 @@ def compare(
     tie
     """
     check_mapping("models", models, "name to predictions")
+    check_known("adjustment", adjustment, ADJUSTMENTS)
     names = list(models)
     if len(names) < 2:
         raise BadInput(f"a comparison needs at least 2 models, there are {len(names)}")
@@ -352,18 +369,18 @@ def compare(
         left_out = explain_failed_calls(first, second, found=(pair.difference, pair.low, pair.high))
         return "; ".join(filter(None, [why, *failures, left_out, hidden]))
 
+    def compare_two(a: str, b: str, each: float) -> Comparison:
+        return family.pair(names.index(a), names.index(b), each)
+
     if len(names) > 2 and adjustment == "max-z" and family.values is not None:
         ranking = rank_models(
             dict(zip(names, family.values(), strict=True)),
-            lambda a, b, each: family.pair(names.index(a), names.index(b), each),
+            compare_two,
             level=level,
             clusters=None if family.cluster is None else len(np.unique(family.cluster)),
         )
         return _doubted(ModelComparison(pairs=ranking.comparisons, ranking=ranking), notes, doubt)
-    pairs = [family.pair(i, j, level) for i, j in combinations(range(len(names)), 2)]
-    if len(pairs) > 1:
-        pairs = list(adjust_comparisons(pairs, "holm" if adjustment == "max-z" else adjustment))
-    return _doubted(ModelComparison(pairs=tuple(pairs)), notes, doubt)
+    return _doubted(ModelComparison(pairs=compare_pairs(names, compare_two, level=level)), notes, doubt)
 
 
 class _Family(NamedTuple):

@@ -117,8 +117,7 @@ class Comparison(ResultWithNotes, Displayable):
     items, questions
         Number of items compared, and number of answers used.
     adjusted
-        Adjustment of the p-value for several comparisons: ``"none"``, ``"holm"``, ``"bonferroni"``,
-        ``"max-z"``.
+        Adjustment of interval and p-value for several comparisons: ``"none"``, ``"bonferroni"``, ``"max-z"``.
     assumptions, notes
         Assumptions of the interval, and notes on this result.
     why

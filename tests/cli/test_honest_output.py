@@ -241,6 +241,22 @@ def test_a_ranking_says_why_its_accuracies_differ(
     assert "Which model is best? Not decided: m, mm and mmm share the first rank." in text
 
 
+def test_without_a_ranking_every_pair_is_printed(
+    begin: Callable[..., None], oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begin("partitioned", {"m": (0.8, N), "mm": (0.8, N), "mmm": (0.2, N)})
+    found = oversight("compare", "--test", "sign")
+    assert "ranking" not in found
+    text = printed(capsys, "compare", "--test", "sign")
+    for row in found["comparisons"]:
+        assert row["adjusted"] == "bonferroni"
+        low, high = (f"{100 * row[end]:+.1f}" for end in ("low", "high"))
+        answer = {row["first"]: "Yes.", "tie": "Not decided."}[row["verdict"]]
+        told = f"{row['first']} − {row['second']} {100 * row['difference']:+.1f} {low} to {high} "
+        assert f"{told}{row['p_value']:.3g} {answer}" in text
+    assert "Intervals and p-values hold jointly (joint confidence level 95%)." in text
+
+
 def test_a_ranking_says_that_its_accuracies_agree(begin: Callable[..., None], oversight: Oversight) -> None:
     begin("targeted", {"m": (0.8, N), "mm": (0.6, N), "mmm": (0.5, N)})
     found = oversight("compare")

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import oversight as ov
-from oversight.harness import BadInput, NotIdentified
+from oversight.harness import BadInput, EstimateError, NotIdentified
+from oversight.harness.estimate import ErrorRanges
 from oversight.harness.estimate.side_information import MODEL_ASSISTED
 from oversight.harness.types import Answer, Item, Prediction
 from oversight.protocols.collect import SimulatedExperts
@@ -95,11 +96,33 @@ def test_three_models_are_ranked() -> None:
     assert found.pairs == found.ranking.comparisons
 
 
+@pytest.mark.parametrize(
+    "how", [{"test": "sign"}, {"errors": ErrorRanges(gold_true=(95, 5), gold_false=(15, 285))}]
+)
+def test_pairs_without_a_ranking_have_joint_intervals(how: dict[str, Any]) -> None:
+    labels = labels_of("partitioned")
+    three = {**PREDICTIONS, "other": [Prediction(p.item_id, p.option) for p in PREDICTIONS["good"][:120]]}
+    three["other"] += PREDICTIONS["poor"][120:]
+    found = ov.compare(three, labels, **how)
+    assert found.ranking is None
+    assert len(found.pairs) == 3
+    for pair in found.pairs:
+        two = {name: three[name] for name in (pair.first, pair.second)}
+        alone = ov.compare(two, labels, level=1 - 0.05 / 3, **how).pairs[0]
+        assert (pair.low, pair.high) == pytest.approx((alone.low, alone.high))
+        assert pair.p_value == pytest.approx(min(1.0, 3 * alone.p_value))
+        assert (pair.level, pair.adjusted) == (0.95, "bonferroni")
+        assert (pair.verdict == "tie") == (pair.low <= 0 <= pair.high)
+    with pytest.raises(EstimateError, match="max-z, bonferroni"):
+        ov.compare(three, labels, adjustment="holm", **how)
+
+
 def test_anytime_interval_is_refused_for_targeted_questions() -> None:
     with pytest.raises(NotIdentified, match="the questions depended on predictions"):
         ov.accuracy(PREDICTIONS["good"], labels_of("targeted"), interval="anytime")
     found = ov.accuracy(PREDICTIONS["good"], labels_of("partitioned"), interval="anytime")
     assert (found.interval, found.low <= TRUE["good"] <= found.high) == ("anytime", True)
+    assert any("predictions of all items were given" in words for words in found.assumptions)
 
 
 def test_parts_of_labels_keep_their_design() -> None:

@@ -1,9 +1,10 @@
 """Compare models on the same items and the same expert answers.
 
 With two models, the result is their difference with its interval and p-value. With three or more, it is a
-ranking in which models that the data cannot tell apart share a rank. The test depends on how the
-questions were drawn: McNemar's exact test if the answers show for every item whether a model is right
-(sequential protocol), the paired estimator if propensities were recorded.
+ranking in which models that the data cannot tell apart share a rank; if no joint test exists (gold items,
+the sign test), it is the difference of every pair. The test depends on how the questions were drawn:
+McNemar's exact test if the answers show for every item whether a model is right (sequential protocol), the
+paired estimator if propensities were recorded.
 
 examples: oversight compare
           oversight compare --model large --model small --test sign
@@ -78,8 +79,11 @@ def _compare_accuracies(args: argparse.Namespace) -> None:
     )
     lines = [rests_on, *made.left_out, *filter(None, [made.remark]), *gather_notes(pairs)]
     cautions = gather_cautions(pairs)
-    shown: list[RenderableType] = [Text("\n".join(_answer_one(pairs[0])))]
-    if ranking is not None:
+    shown: list[RenderableType] = []
+    if ranking is None:
+        shown = [Text("\n".join(_answer_one(pairs[0])))] if len(pairs) == 1 else _answer_pairs(pairs)
+        lines = [*_disagreements(pairs), *lines]
+    else:
         told = (
             f"\nModels that share a rank cannot be told apart (joint confidence level {ranking.level:.0%})."
         )
@@ -90,16 +94,53 @@ def _compare_accuracies(args: argparse.Namespace) -> None:
 
 def _answer_one(c: Comparison) -> list[str]:
     """Return the question in words, its answer, and the difference with its interval."""
-    answer = {c.first: "Yes.", c.second: f"No, {c.second} is better.", "tie": "Not decided."}[c.verdict]
-    doubt = "" if c.holds else " (!)"
-    interval = f"{100 * c.level:g} % interval {100 * c.low:+.1f} to {100 * c.high:+.1f}{doubt}"
+    interval = f"{100 * c.level:g} % interval {_interval(c)}"
     return [
-        f"Is {c.first} better than {c.second}?   {answer}{doubt}",
+        f"Is {c.first} better than {c.second}?   {_verdict(c)}",
         "",
         f"  {c.first} − {c.second}   {100 * c.difference:+.1f} points   {interval}   p = {c.p_value:.3g}",
-        f"  from {counted(c.questions, 'answer')} about {counted(c.items, 'item')}; {method_words(c.method)}",
+        f"  {_evidence(c)}",
         "",
         *_what_fits(c),
+    ]
+
+
+def _verdict(c: Comparison) -> str:
+    """Return whether the first model is better than the second, marked with (!) if this may not hold."""
+    answer = {c.first: "Yes.", c.second: f"No, {c.second} is better.", "tie": "Not decided."}[c.verdict]
+    return answer + ("" if c.holds else " (!)")
+
+
+def _interval(c: Comparison) -> str:
+    return f"{100 * c.low:+.1f} to {100 * c.high:+.1f}" + ("" if c.holds else " (!)")
+
+
+def _evidence(c: Comparison) -> str:
+    return f"from {counted(c.questions, 'answer')} about {counted(c.items, 'item')}; {method_words(c.method)}"
+
+
+def _answer_pairs(pairs: Sequence[Comparison]) -> list[RenderableType]:
+    """Return the answer for every pair of several models, with the differences and their joint intervals."""
+    table = plain_table()
+    table.add_column("models", overflow="fold")
+    for name in ("points", "interval", "p"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("first is better?", overflow="fold")
+    for c in pairs:
+        found = f"{100 * c.difference:+.1f}", _interval(c), f"{c.p_value:.3g}"
+        table.add_row(Text(f"{c.first} − {c.second}"), *found, Text(_verdict(c)))
+    evidence = [f"  {line}" for line in dict.fromkeys(map(_evidence, pairs))]
+    joint = f"\nIntervals and p-values hold jointly (joint confidence level {pairs[0].level:.0%})."
+    return [Text("Which model of each pair is better?\n"), table, Text("\n".join([*evidence, joint]))]
+
+
+def _disagreements(pairs: Sequence[Comparison]) -> list[str]:
+    """Return a line per pair whose interval and p-value, which may be of different methods, disagree."""
+    return [
+        f"{c.first} − {c.second}: the p-value decides; the interval, found by another method, "
+        + ("excludes 0" if c.verdict == "tie" else "contains 0")
+        for c in pairs
+        if (c.verdict == "tie") != (c.low <= 0 <= c.high)
     ]
 
 

@@ -81,7 +81,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--anytime",
         action="store_true",
-        help="add an interval that stays valid if it is checked repeatedly while labels arrive",
+        help="add an interval that stays valid if it is checked repeatedly while labels arrive; "
+        "run the model on all items first",
     )
     add(
         "--joint",
