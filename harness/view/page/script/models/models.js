@@ -117,10 +117,10 @@ export function closingFigure(closings) {
   const watchable = drawn.every((closing) => closing.watchable);
   const last = drawn.map((closing) => closing.points.at(-1));
   const each = doubtful.length ? "Each interval without (!)" : "Each interval";
-  const kind = watchable
+  const kind = doubtful.length === drawn.length ? "" : watchable
     ? `${each} holds at every number of answers: you may look at any time, and stop when you like.`
     : `${each} holds at a number of answers that was fixed beforehand, not where it looks best.`;
-  const marked = doubtful.length ? ` (!) may not hold: ${doubtful.map((closing) => closing.model).join(", ")}.` : "";
+  const marked = doubtful.length ? `(!) may not hold: ${doubtful.map((closing) => closing.model).join(", ")}.` : "";
   return el("div", {}, pictureOf({
     name: `closing-${drawn.map((closing) => closing.model).join("-")}`.replace(/[^\w-]/g, "-"),
     title: "Accuracy and its interval by number of labels",
@@ -128,7 +128,7 @@ export function closingFigure(closings) {
       `${markedName(closing)}: with ${last[place].labels} answers ${percent(last[place].low)} to ${percent(last[place].high)}`)
       .join("; "),
     svg: lineChart({ series, axes: { x: { title: "answers, in the order of the draw" }, y: { title: "accuracy" } } }),
-    note: `${kind}${marked} Answers are in the order of the draw, not in the order of arrival.`,
+    note: [kind, marked, "Answers are in the order of the draw, not in the order of arrival."].filter(Boolean).join(" "),
   }), doubts, reasons);
 }
 
