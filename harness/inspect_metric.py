@@ -1,4 +1,4 @@
-"""A metric for inspect-ai: a model's accuracy and its interval, from experts' answers stored in the scores.
+"""A metric for inspect-ai: a model's accuracy and its interval, which the scores contain.
 
 inspect-ai finds the metric through this project's entry point, as ``oversight/expert_accuracy``. The metric
 is registered at its first use, so that importing this module does not require inspect-ai.
@@ -6,11 +6,12 @@ is registered at its first use, so that importing this module does not require i
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from oversight.harness.analysis import estimate_carried, unpack_scores
+from oversight.harness.analysis import unpack_scores
 from oversight.harness.errors import ConfigError
 
 
@@ -26,21 +27,19 @@ def _register() -> Any:
         from inspect_ai.scorer import metric
     except ImportError:
         raise ConfigError("the metric expert_accuracy needs: pip install inspect-ai") from None
-    return metric(name="expert_accuracy")(_expert_accuracy)
+    return metric(name="expert_accuracy")(make_metric)
 
 
-def _expert_accuracy(
-    level: float | None = None, estimator: str = "ml"
-) -> Callable[[Sequence[Any]], dict[str, float]]:
-    """Make the metric for inspect-ai; arguments are as in `oversight.accuracy`.
+def make_metric() -> Callable[[Sequence[Any]], dict[str, float]]:
+    """Make the metric for inspect-ai: the numbers of `oversight estimate`, which the scores contain.
 
-    If `level` is None, the study's level is used, which is stored with the scores.
+    The metric's `holds` is 0 if the interval may not hold; a warning gives the reason.
     """
 
     def measure(scores: Sequence[Any]) -> dict[str, float]:
-        items, settings = unpack_scores([sample.score.metadata for sample in scores])
-        found = estimate_carried(items, settings, estimator=estimator, level=level)
-        named = {"accuracy": found.value, "low": found.low, "high": found.high, "stderr": found.se}
-        return {name: float(value) for name, value in named.items() if value is not None}
+        found = unpack_scores([sample.score.metadata for sample in scores])
+        if found.why:
+            warnings.warn(f"{found.model}: the interval may not hold: {found.why}", stacklevel=2)
+        return found.metrics
 
     return measure

@@ -30,7 +30,7 @@ from .inputs import (
     study_items as study_items, study_truth as study_truth,
 )
 from .inspect_scores import (
-    estimate_carried as estimate_carried, unpack_scores as unpack_scores, write_scores as write_scores,
+    unpack_scores as unpack_scores, write_scores as write_scores,
 )
 from .item_pages import (
     ItemFilter as ItemFilter, ItemVerdict as ItemVerdict, ModelOutcome as ModelOutcome,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +20,13 @@ from oversight.harness.columns import (
 )
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
-from oversight.harness.estimate import accuracy, check_watchable, growing_accuracy
+from oversight.harness.estimate import (
+    accuracy,
+    check_watchable,
+    collected_part,
+    explain_failures,
+    growing_accuracy,
+)
 from oversight.harness.store import Store
 from oversight.harness.types import Estimate
 
@@ -34,7 +41,8 @@ class EstimatesOverTime:
     Attributes
     ----------
     points
-        Pairs of a number of labels and the estimate from them.
+        Pairs of a number of answers and the estimate from them. Reasons to doubt the study's estimate, for
+        example experts' errors, are in `why` of every estimate that has no own reason.
     watchable
         Whether all intervals are valid simultaneously, so that a reader can watch them while labels arrive.
         If not, an interval is valid only if its number of labels was fixed in advance.
@@ -57,7 +65,7 @@ class StratumAccuracy:
         Number of items in the stratum, number that the model answered, and number that both the model and an
         expert answered.
     estimate
-        The accuracy; None if it is undefined, with the reason in `why`.
+        The accuracy, not corrected for experts' errors; None if it is undefined, with the reason in `why`.
     """
 
     stratum: str
@@ -86,7 +94,8 @@ def close_interval(study: Study, store: Store, model: str) -> EstimatesOverTime:
     ...
     24
     """
-    predictions, labels = _read(OpenStudy(study, store), model)
+    opened = OpenStudy(study, store)
+    predictions, labels = _read(opened, model)
     level, why = study.estimate.level, ""
     try:
         check_watchable(predictions, labels)
@@ -103,7 +112,9 @@ def close_interval(study: Study, store: Store, model: str) -> EstimatesOverTime:
         points = growing_accuracy(
             predictions, labels, CURVE_POINTS, interval=requested_interval(study), level=level
         )
-    return EstimatesOverTime(points=points, watchable=not why, why=why)
+    doubt = _find_doubt(opened, model, predictions, labels)
+    doubted = tuple((n, replace(found, why=found.why or doubt)) for n, found in points)
+    return EstimatesOverTime(points=doubted, watchable=not why, why=why)
 
 
 def estimate_strata(
@@ -139,8 +150,11 @@ def estimate_strata(
             f"the column {column!r} has {len(values.names)} values, but at most {_MOST_STRATA} can be shown"
         )
     return {
-        model: tuple(_estimate_stratum(study, group, predictions) for group in split_items(values, labels))
+        model: tuple(
+            _estimate_stratum(study, group, predictions, doubt) for group in split_items(values, labels)
+        )
         for model, (predictions, labels) in columns.items()
+        for doubt in [_find_doubt(opened, model, predictions, labels)]
     }
 
 
@@ -150,12 +164,24 @@ def _read(opened: OpenStudy, model: str) -> tuple[PredictionColumns, LabelColumn
     return predictions, keep_predicted(opened.labels, predictions)
 
 
-def _estimate_stratum(study: Study, group: ItemGroup, predictions: PredictionColumns) -> StratumAccuracy:
+def _find_doubt(opened: OpenStudy, model: str, predictions: PredictionColumns, labels: LabelColumns) -> str:
+    """Return why uncorrected estimates from parts of a study may be wrong, as `report_study` finds it."""
+    failed = ""
+    with suppress(EstimateError):  # too few answers: no estimate is possible
+        failed = explain_failures(predictions, collected_part(labels, predictions.is_there)[0])
+    errors = "" if opened.correction is None else opened.doubt
+    return "; ".join(filter(None, [failed, errors, opened.repeated, opened.explain_choice(model)]))
+
+
+def _estimate_stratum(
+    study: Study, group: ItemGroup, predictions: PredictionColumns, doubt: str
+) -> StratumAccuracy:
     within, estimate, why = group.take(predictions), None, ""
     try:
         estimate = accuracy(
             within, group.labels, interval=requested_interval(study), level=study.estimate.level
         )
+        estimate = replace(estimate, why=estimate.why or doubt)
     except EstimateError as error:
         why = str(error)
     return StratumAccuracy(

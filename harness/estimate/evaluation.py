@@ -684,10 +684,10 @@ def growing_accuracy(
     level: float = 0.95,
     n_options: Mapping[str, int] | None = None,
 ) -> tuple[tuple[int, Estimate], ...]:
-    """Estimate a learning curve: pairs of a number of labels n and the estimate from the first n labels.
+    """Estimate a learning curve: pairs of a number of answers n and the estimate from the first n answers.
 
-    There are up to `points` pairs, at equal steps of n; undefined early estimates are left out. The other
-    parameters are those of `accuracy`.
+    There are up to `points` pairs, at equal steps in the order of the draw; undefined early estimates are
+    left out. The other parameters are those of `accuracy`.
 
     Examples
     --------
@@ -716,7 +716,7 @@ def growing_accuracy(
                 n_options=n_options,
                 checks=False,
             )
-            found.append((len(part), replace(estimate, notes=notes + estimate.notes)))
+            found.append((part.number_answered, replace(estimate, notes=notes + estimate.notes)))
     return tuple(found)
 
 

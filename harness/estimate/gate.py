@@ -457,7 +457,7 @@ class GateVerdict(Displayable):
         items count as wrong in the test for a pass and as right in the test for a failure. ``"look J of L"``:
         valid as planned interim analysis J of L only.
     answers, open_questions
-        Number of answers that count so far, and number of open questions.
+        Number of answers (yes or no) that count so far, and number of open questions.
     low, high
         Interval of a planned interim analysis; NaN for other methods.
     further
@@ -808,7 +808,8 @@ def _gate_resolved(
     if not known.any():
         return nothing.withheld("no item is resolved yet")
     value = float(low[known].mean())
-    verdict = replace(nothing, value=value, answers=len(labels), method=WORST_CASE)
+    answers = int(np.count_nonzero(labels.kind != ABSTAINED))
+    verdict = replace(nothing, value=value, answers=answers, method=WORST_CASE)
     return judge(verdict, p_below, p_above, low[known] - nothing.bar, known.size)
 
 
@@ -852,7 +853,7 @@ def gate_at_look(
         bar=at_least,
         level=level,
         method=f"look {look[0]} of {look[1]}",
-        answers=len(labels),
+        answers=int(np.count_nonzero(labels.kind != ABSTAINED)),
         open_questions=is_open,
     )
     try:

@@ -106,6 +106,8 @@ _ABREAST = 3
 def closing(closings: Mapping[str, EstimatesOverTime], axes: Axes | None = None) -> Axes:
     """Draw how every model's estimate changes as answers are added in the order their questions were drawn.
 
+    The name of a model is marked (!) if one of its intervals may not hold.
+
     Parameters
     ----------
     closings
@@ -121,6 +123,7 @@ def closing(closings: Mapping[str, EstimatesOverTime], axes: Axes | None = None)
         If the ``report`` extra is missing.
     """
     check_mapping("closings", closings, "name of the model to what close_interval returned")
+    doubtful = {name for name, found in closings.items() if any(not e.holds for _, e in found.points)}
     several = len(closings) > 1
     axes = new_axes(axes, LEAST_HEIGHT + 0.24 * several * -(-len(closings) // _ABREAST))
     for j, (name, found) in enumerate(closings.items()):
@@ -128,16 +131,24 @@ def closing(closings: Mapping[str, EstimatesOverTime], axes: Axes | None = None)
         n = [count for count, _ in found.points]
         ends = ([e.low for _, e in found.points], [e.high for _, e in found.points])
         axes.fill_between(n, *ends, color=color, alpha=0.22, lw=0)
-        axes.plot(n, [e.clipped for _, e in found.points], ls=dashes, color=color, lw=1.8, label=name)
+        axes.plot(
+            n,
+            [e.clipped for _, e in found.points],
+            ls=dashes,
+            color=color,
+            lw=1.8,
+            label=name + " (!)" * (name in doubtful),
+        )
     levels = sorted({e.level for found in closings.values() for _, e in found.points})
     axes.set_title(
         f"Accuracy with {' and '.join(f'{level:.0%}' for level in levels)} intervals as answers came in"
         if levels
         else "No model has an estimate from part of the answers"
     )
-    axes.set_xlabel("answers, in the order of the draw")
+    said = "  ((!): the interval may not hold)" if doubtful else ""
+    axes.set_xlabel(f"answers, in the order of the draw{said}")
     axes.set_ylabel("accuracy")
     show_percent(axes, "y")
-    if levels and several:
+    if levels and (several or doubtful):
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=_ABREAST)
     return axes

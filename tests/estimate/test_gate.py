@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oversight.harness.columns import LabelColumns, PredictionColumns, align_models
+from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns, align_models
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate import FAIL, PASS, UNDECIDED, gate_accuracy, gate_at_look, gate_difference
 from oversight.harness.estimate.anytime import likelihood_sequence
@@ -203,6 +203,13 @@ def test_a_planned_look_is_judged_by_its_interval() -> None:
     assert third.method == "look 1 of 3"
     assert gate_at_look({"m": model}, labels, 0.7, look=(1, 1)).verdict == PASS
     assert gate_at_look({"m": model}, labels, 0.95, look=(1, 1)).verdict == FAIL
+
+
+def test_unsure_answers_do_not_count_at_a_planned_look_either() -> None:
+    (model,), labels = study("partitioned", (0.85,), 300)
+    unsure = replace(labels, kind=np.where(np.arange(len(labels)) < 40, ABSTAINED, labels.kind))
+    gates = [gate_at_look({"m": model}, unsure, 0.5, look=(1, 1)), gate_accuracy(model, unsure, 0.5)]
+    assert [gate.answers for gate in gates] == [260, 260]
 
 
 def test_the_forecast_grows_towards_the_bar_and_is_honest_on_it() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -125,11 +126,20 @@ def test_intervals_close_in_the_order_of_the_draw(report: StudyReport) -> None:
     closings = closings_of(report)
     axes = ov.plot.closing(closings)
     assert "answers, in the order of the draw" in texts_of(axes)
-    assert {"good", "bad"} <= set(texts_of(axes).splitlines())
-    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert {"good", "bad"} <= set(texts_of(axes).replace(" (!)", "").splitlines())
+    lines = {str(line.get_label()).removesuffix(" (!)"): line for line in axes.get_lines()}
     assert lines["good"].get_linestyle() != lines["bad"].get_linestyle()
     assert tuple(e.clipped for _, e in closings["good"].points) in ends_of(axes)
     assert len(axes.collections) == 2
+
+
+def test_models_with_doubtful_intervals_are_marked(report: StudyReport) -> None:
+    points = closings_of(report)["good"].points
+    for why, mark in (("", ""), ("experts err", " (!)")):
+        doubted = tuple((n, replace(found, why=why)) for n, found in points)
+        axes = ov.plot.closing({"good": EstimatesOverTime(points=doubted, watchable=True, why="")})
+        assert axes.get_lines()[0].get_label() == f"good{mark}"
+        assert ("(!): the interval may not hold" in texts_of(axes)) == bool(mark)
 
 
 def test_picture_without_points_gives_the_reason() -> None:

@@ -180,7 +180,7 @@ def _write_scores(args: argparse.Namespace) -> None:
     made = write_scores(study, args.file, args.model)
     payload = {"written": args.file, "right": made.right, "wrong": made.wrong, "unscored": made.unscored}
     text = f"wrote {counted(made.right + made.wrong, 'score')} to {args.file}: {made.right} confirmed, "
-    text += f"{made.wrong} refuted; {counted(made.unscored, 'item')} unscored"
+    text += f"{made.wrong} refuted; {counted(made.unscored, 'item')} unscored\n{made.estimate}"
     emit(args, payload | {"estimate": estimate_to_json(made.estimate)}, text)
 
 

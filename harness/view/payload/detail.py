@@ -56,5 +56,5 @@ def _describe_stratum(stratum: StratumAccuracy) -> dict[str, Any]:
 
 
 def _ends(estimate: Estimate) -> dict[str, Any]:
-    ends = {name: getattr(estimate, name) for name in ("low", "high", "level", "holds")}
+    ends = {name: getattr(estimate, name) for name in ("low", "high", "level", "holds", "why")}
     return {"estimate": estimate.clipped, **ends}

@@ -107,24 +107,38 @@ export function closingFigure(closings) {
     .map((closing) => el("p", { class: "quiet" }, `${closing.model}: ${closing.why}`));
   if (!drawn.length) return el("div", {}, el("p", { class: "quiet" }, "Nothing to draw yet."), reasons);
   const series = drawn.map((closing) => ({
-    name: closing.model,
+    name: markedName(closing),
     reference: closing.truth,
     points: closing.points.map((point) => ({ x: point.labels, y: point.estimate, low: point.low, high: point.high })),
   }));
+  const doubtful = drawn.filter(doubtOf);
+  const doubts = doubtful.map((closing) =>
+    el("p", {}, `(!) ${closing.model}: the interval may not hold: ${doubtOf(closing)}`));
   const watchable = drawn.every((closing) => closing.watchable);
   const last = drawn.map((closing) => closing.points.at(-1));
-  const kind = watchable
-    ? "Each interval holds at every number of labels: you may look at any time, and stop when you like."
-    : "Each interval holds at a number of labels that was fixed beforehand, not where it looks best.";
+  const each = doubtful.length ? "Each interval without (!)" : "Each interval";
+  const kind = doubtful.length === drawn.length ? "" : watchable
+    ? `${each} holds at every number of answers: you may look at any time, and stop when you like.`
+    : `${each} holds at a number of answers that was fixed beforehand, not where it looks best.`;
+  const marked = doubtful.length ? `(!) may not hold: ${doubtful.map((closing) => closing.model).join(", ")}.` : "";
   return el("div", {}, pictureOf({
     name: `closing-${drawn.map((closing) => closing.model).join("-")}`.replace(/[^\w-]/g, "-"),
     title: "Accuracy and its interval by number of labels",
     description: drawn.map((closing, place) =>
-      `${closing.model}: with ${last[place].labels} labels ${percent(last[place].low)} to ${percent(last[place].high)}`)
+      `${markedName(closing)}: with ${last[place].labels} answers ${percent(last[place].low)} to ${percent(last[place].high)}`)
       .join("; "),
-    svg: lineChart({ series, axes: { x: { title: "labels, in the order of the draw" }, y: { title: "accuracy" } } }),
-    note: `${kind} Labels are in the order of the draw, not in the order of arrival.`,
-  }), reasons);
+    svg: lineChart({ series, axes: { x: { title: "answers, in the order of the draw" }, y: { title: "accuracy" } } }),
+    note: [kind, marked, "Answers are in the order of the draw, not in the order of arrival."].filter(Boolean).join(" "),
+  }), doubts, reasons);
+}
+
+/** The reason why an interval by number of labels may not hold, the newest one; empty if all of them hold. */
+function doubtOf(closing) {
+  return closing.points.findLast((point) => !point.holds)?.why ?? "";
+}
+
+function markedName(closing) {
+  return doubtOf(closing) ? `${closing.model} (!)` : closing.model;
 }
 
 /** A chart of accuracy against the cost of a model's run; null if no cost is known. */
