@@ -462,7 +462,7 @@ class OpenStudy:
         """
         labels = self.store.columns.read_labels(self.index)
         labels = replace(labels, pool=self.store.pool.read_pool(self.index))
-        labels = replace(labels, outside=self._find_outside(labels), holders=self._find_holders())
+        labels = replace(labels, outside=self._find_outside(labels), holders=self._find_holders(labels))
         clusters = study_clusters(self.study)
         if not clusters:
             return labels
@@ -470,9 +470,10 @@ class OpenStudy:
         stored = {former.get(name, name): cluster for name, cluster in clusters.items()}
         return replace(labels, cluster=ItemValues.of(stored, self.index))
 
-    def _find_holders(self) -> dict[str, str]:
+    def _find_holders(self, labels: LabelColumns) -> dict[str, str]:
         """Return `LabelColumns.holders`."""
-        handed = self.store.people.read_handovers()
+        is_open = labels.drawn is not None and (labels.answers < 0).any()
+        handed = self.store.people.read_handovers() if is_open else {}
         if not handed:
             return {}
         order, holders = self.store.columns.read_order(), defaultdict[str, set[str]](set)
