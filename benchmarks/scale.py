@@ -40,7 +40,7 @@ COMMANDS = {
     "first estimate": ("estimate", "--json"),
     "estimate": ("estimate", "--json"),
     "compare": ("compare", "--json"),
-    "report": ("report", "report"),
+    "report": ("report", "report.html"),
     "label status": ("label", "status", "--json"),
 }
 
