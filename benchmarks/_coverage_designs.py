@@ -136,7 +136,7 @@ class Drawn:
     models
         Predictions by model name.
     truth, strata
-        True option by item id, and stratum by item id. `strata` is None if the design has no strata.
+        True option of each item, and stratum of each item, by item id. A design without strata has None.
     gold
         Counts of the experts' answers on gold items; None without gold items.
     """

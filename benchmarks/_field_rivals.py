@@ -103,7 +103,7 @@ class Trial:
         return self.task.accuracy(self.tried[best]), reported, len(self.tried) - 1
 
     def _validate(self, method: str, first: int | None = None) -> float:
-        """Return the score of a method on the first `first` items, or on all items if `first` is None."""
+        """Return the score of a method on the first items of the task; by default, on all items."""
         K, truth, refused = self.task.K, self._truth[:first], self._refused[:first]
         said = np.array([self.task.answers(method, run)[self._rows[:first]] for run in range(self.runs)])
         if self.ml:

@@ -157,7 +157,7 @@ def under_all_limits(rounds: int) -> float:
 
 
 def under_faults(kind: str, rounds: int) -> float:
-    """Return our time divided by that of a plain retry loop, both with random faults of this kind."""
+    """Return the runner's time divided by a plain retry loop's, both under random faults of this kind."""
     behaviour, n = Behaviour(0.05, faults=FAULTS[kind]), 2_000
     spans: dict[str, list[float]] = defaultdict(list)
     for _ in range(rounds):

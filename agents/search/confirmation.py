@@ -135,7 +135,7 @@ def decide(
 
 
 def _far(board: Board, winner: str, fresh: tuple[FloatArray, IntArray] | None) -> tuple[float, float, float]:
-    """Return the probability that the winner is a breakthrough, and mean and sd of its accuracy if it is one.
+    """Return the probability that the winner is a breakthrough, and its accuracy in that case (mean, sd).
 
     `fresh` contains the winner's scores on the confirmation items, shape (n,), and the items' clusters.
     """

@@ -24,6 +24,7 @@ from oversight.agents.search.checked_settings import (
 from oversight.agents.search.context import FEWEST, SearchContext
 from oversight.agents.search.fitness.archive import Archive, load_archive
 from oversight.agents.search.fitness.expert_labels import (
+    ClassCounts,
     ExpertLabels,
     count_answers,
     find_rates,
@@ -43,7 +44,7 @@ from oversight.agents.search.item_splits import (
 )
 from oversight.harness import BadInput, ConfigError
 from oversight.harness.analysis import OpenStudy, refuse_panel, study_clusters
-from oversight.harness.columns import AnyLabels
+from oversight.harness.columns import AnyLabels, LabelColumns
 from oversight.harness.config import SearchSection, Study
 from oversight.harness.output import say
 from oversight.harness.store import ERASED, Store
@@ -124,17 +125,7 @@ def prepare_search(
     if search not in {s["id"] for s in searches.read_searches()}:
         labels, partial = collect_labels(OpenStudy(study, store).labels)
         answered = count_answers(items, labels, with_open=not partial)
-        refuse_silent(answered, section.labels)
-        pool = find_pool(items, labels, section.labels, seed)
-        rungs = section.rungs if section.parity is None else [min(LEAST, *section.rungs), section.rungs[-1]]
-        splits = draw_splits(pool, labels, section.split, seed, rungs)
-        feedback, select = (
-            keep_complementary(ExpertLabels.of_items(splits[part], labels), section.labels, seed)
-            for part in ("feedback", "select")
-        )
-        for part in ("select", "confirm", "test"):
-            refuse_unscorable(ExpertLabels.of_items(splits[part], labels))
-        splits["select"] = order_by_worth(splits["select"], select)
+        splits, feedback = _split(items, labels, answered, section, seed)
         shown = find_solved(splits["feedback"], feedback, section.examples, shape.max_words)
         examples = [asdict(example) for example in shape.examples or shown]
         known = {**spec, "shown": examples, "partial": partial, "answered": answered}
@@ -148,6 +139,28 @@ def prepare_search(
     (spec,) = (s["spec"] for s in searches.read_searches() if s["id"] == search)
     _refuse_older(search, spec)
     return replace(found, section=section, programs=programs, remarks=tuple(remarks))
+
+
+def _split(
+    items: Sequence[Item],
+    labels: LabelColumns,
+    answered: ClassCounts,
+    section: SearchSection,
+    seed: int,
+) -> tuple[dict[str, tuple[Item, ...]], ExpertLabels]:
+    """Draw the splits of a new search. Returns them, and the labels of the feedback items."""
+    refuse_silent(answered, section.labels)
+    pool = find_pool(items, labels, section.labels, seed)
+    rungs = section.rungs if section.parity is None else [min(LEAST, *section.rungs), section.rungs[-1]]
+    splits = draw_splits(pool, labels, section.split, seed, rungs)
+    feedback, select = (
+        keep_complementary(ExpertLabels.of_items(splits[part], labels), section.labels, seed)
+        for part in ("feedback", "select")
+    )
+    for part in ("select", "confirm", "test"):
+        refuse_unscorable(ExpertLabels.of_items(splits[part], labels))
+    splits["select"] = order_by_worth(splits["select"], select)
+    return splits, feedback
 
 
 def _refuse_changed(begun: str, spec: Mapping[str, Any], was: Mapping[str, Any]) -> None:

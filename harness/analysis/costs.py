@@ -39,9 +39,8 @@ def cost_per_correct(
 ) -> tuple[float, float, float | None] | None:
     """Return a model's dollars per right answer, and the two ends of the confidence interval of this cost.
 
-    The model cost `usd` dollars for `answered` answers. The interval's upper end is None if the lower end of
-    the accuracy's interval is zero. The function returns None if nothing was paid, if the accuracy was not
-    estimated, or if its estimate is zero.
+    The model cost `usd` dollars for `answered` answers. The upper end is None (no limit) if the interval of
+    the accuracy contains zero. The result is None if nothing was paid, or the accuracy is unknown or zero.
     """
     if not usd or accuracy is None or not answered or accuracy.clipped == 0:
         return None

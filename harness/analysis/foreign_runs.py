@@ -55,7 +55,7 @@ class ImportedRun:
         Id of the model's previous run, whose answers remain stored but are no longer used; empty if none
         exists.
     answers
-        Number of answers in the log; an item's prediction is the vote of its answers.
+        Number of answers in the log. An item's answers are combined into one prediction by a vote.
     items
         Number of the study's items with a prediction.
     missing

@@ -237,8 +237,8 @@ def name_gated(models: Sequence[str], baseline: str | None, names: Sequence[str]
     Raises
     ------
     BadInput
-        If `names` contains the baseline, or if `names` is None and the number of models besides the baseline
-        is not 1.
+        If `names` contains the baseline. Without `names`, if there is not exactly one model besides the
+        baseline.
 
     Examples
     --------

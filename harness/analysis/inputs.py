@@ -228,7 +228,7 @@ def read_stored_items(study: Study, store: Store, ahead: ItemsAhead | None = Non
 def digest_source(study: Study) -> str | None:
     """Hash all that determines a study's items.
 
-    The result is None if the items come from no file, or if the study is about open answers.
+    Items without a file, and items of open answers, have no such hash: the result is None.
 
     Examples
     --------

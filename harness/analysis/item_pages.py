@@ -216,7 +216,7 @@ def _became(outcome: ModelOutcome, option: AnyIntArray, columns: ItemColumns) ->
 
 
 def _disagree(models: Sequence[AnyIntArray]) -> BoolArray:
-    """Return for each item whether two models predict different options of it."""
+    """Return for each item whether any two models predict different options."""
     lowest = np.full(len(models[0]), np.iinfo(np.int16).max, np.int16)
     highest = np.full(len(models[0]), -1, np.int16)
     for option in models:

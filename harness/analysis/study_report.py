@@ -142,7 +142,7 @@ class ModelReport:
     steps
         Step that read an answer → number of predictions; see `oversight.harness.llm.Step`.
     fewer
-        Number of items without all samples, because a run that asked for additional samples was stopped.
+        Number of items that lack some of their samples, because a run for more samples was stopped.
 
     Examples
     --------

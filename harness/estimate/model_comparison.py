@@ -346,11 +346,9 @@ def compare(
         notes += (unequal.note,)
     elif unequal is not None:
         why = why or unequal.why
-    _check_test(test, resolved=labels.is_resolved, uniform=labels.is_even)
+    _check_test(test, labels, corrected=errors is not None)
     if len(names) == 2 and not labels.asked_items.any():
         return ModelComparison(pairs=(_unasked(names, predictions, level, labels.cluster),))
-    if errors is not None and test == "sign":
-        raise BadInput("errors: only --test paired and --test auto correct differences for experts' errors")
     family = (
         _compare_resolved(labels, predictions, names)
         if labels.is_resolved
@@ -564,14 +562,16 @@ def _unasked(
     return Comparison.of_interval((names[0], names[1]), found, items=both.size, questions=0, assumptions=())
 
 
-def _check_test(test: str, *, resolved: bool, uniform: bool) -> None:
+def _check_test(test: str, labels: LabelColumns, *, corrected: bool) -> None:
     if test not in COMPARE_TESTS:
         raise BadInput(f"test must be one of {', '.join(COMPARE_TESTS)}, is {test!r}")
-    if test == "mcnemar" and not resolved:
+    if test == "mcnemar" and not labels.is_resolved:
         raise BadInput('--test mcnemar needs resolved items: protocol = "sequential" in study.toml')
-    if test in ("paired", "sign") and resolved:
+    if test in ("paired", "sign") and labels.is_resolved:
         raise BadInput(
             f"--test {test} needs one drawn option per item, but these items were asked about until resolved"
         )
-    if test == "sign" and not uniform:
+    if test == "sign" and not labels.is_even:
         raise BadInput('--test sign needs uniformly drawn options: protocol = "partitioned"')
+    if test == "sign" and corrected:
+        raise BadInput("errors: only --test paired and --test auto correct differences for experts' errors")

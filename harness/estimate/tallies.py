@@ -496,7 +496,7 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
     if not low <= min(1.0, max(0.0, value)) <= high:
         notes += (Note(NoteKind.VALUE_OUTSIDE_INTERVAL),)
     made = Interval(low=low, high=high, level=level, method=method, notes=notes)
-    # effective number of items for the share of readable predictions; unequal weights make it smaller
+    # The interval of the readable share needs a number of items; unequal weights make this number smaller.
     size = n if carried == n else 1 / math.fsum(w**2 * t.n_labelled for w, t in groups)
     return with_unreadable(value, se, made, share if carried < n else 1.0, size, n)
 

@@ -21,7 +21,7 @@ from .controls.control_questions import (
     ControlKind as ControlKind, ControlQuestion as ControlQuestion, GoldItem as GoldItem,
 )
 from .database import PORTION as PORTION, split_into_batches as split_into_batches
-from .copying import copy_rows as copy_rows, copy_store as copy_store, move_rows as move_rows
+from .copying import copy_rows as copy_rows, move_rows as move_rows
 from .engines.addresses import has_database as has_database
 from .erasure import ERASED as ERASED
 from .labelling import (

@@ -64,7 +64,7 @@ class _Filled(StoreError):
 def copy_rows(source: str, target: str) -> dict[str, int]:
     """Copy a study's database as `copy_store` does, and write all rows to the disk.
 
-    If this fails, a file that it created is removed, so that no file looks like a backup.
+    If the copy fails, the incomplete file is removed, so that nobody takes it for a backup.
 
     Parameters
     ----------

@@ -25,7 +25,8 @@ from oversight.harness.config import ModelSection, read_study
 from oversight.harness.errors import Stopped, StoreError
 from oversight.harness.llm import make_spec, run
 from oversight.harness.platform import write_whole
-from oversight.harness.store import Store, copy_store
+from oversight.harness.store import Store
+from oversight.harness.store.copying import copy_store
 from oversight.harness.types import Answer, Item, Verdict
 from oversight.protocols.collect import LabelStudio
 from oversight.protocols.study_labels import export_open, import_answers, route_questions, simulate_answers

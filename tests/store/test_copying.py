@@ -11,7 +11,8 @@ import pytest
 import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
-from oversight.harness.store import Store, copy_store
+from oversight.harness.store import Store
+from oversight.harness.store.copying import copy_store
 from tests.studies.opened import copy_study
 
 STUDIES = Path(__file__).parents[1] / "studies"

@@ -44,7 +44,7 @@ class Grammar:
     several
         Several options joined by "or" or "and".
     fill
-        Words that a reply may have in addition to an option without becoming a different statement.
+        Words that a reply can have besides an option; they do not change what the reply says.
     said
         The words "The answer is", and the rest of the line.
     """
