@@ -420,6 +420,7 @@ def routed_pool(
     0; estimates accept them only if they need no question (an unreadable prediction, or two models that
     agree). While answers are missing, only a part of the items without a question is kept, chosen by a hash
     of their ids. The share that is kept equals the share of answered items among the items with a question.
+    If an item has several questions about uniformly drawn options, only the answered ones count as drawn.
 
     Parameters
     ----------
@@ -476,6 +477,8 @@ def routed_pool(
     row, start = np.repeat(np.arange(len(said)), number), np.repeat(said.offered.start[:-1], number)
     column = np.arange(said.offered.values.size) - start
     propensities[place[said.item[row]], column] = said.offered.values
+    if labels.statements and labels.is_uniform:
+        _count_answered_only(propensities, np.bincount(place[said.item], minlength=items.size))
     data = RoutedSample(
         item=place[said.item],
         asked=said.option,
@@ -485,6 +488,17 @@ def routed_pool(
         error_free=error_free,
     )
     return data, predicted, items
+
+
+def _count_answered_only(propensities: FloatArray, answers: IntArray) -> None:
+    """Reduce the propensities, in place, of items with several questions of which some are still open.
+
+    `answers` has shape (N,). If m options were drawn uniformly, and which questions are still open does not
+    depend on the options, then the j answered options are a uniform draw of j options.
+    """
+    total = propensities.sum(axis=1)
+    is_open = (answers > 0) & (answers < total - 1e-6)
+    propensities[is_open] *= (answers[is_open] / total[is_open])[:, None]
 
 
 def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:

@@ -884,6 +884,9 @@ def _choose_conditioning(
     split: Conditioning | Literal["auto"], labels: LabelColumns, group: AnyIntArray, K: AnyIntArray
 ) -> tuple[Conditioning, ...]:
     """Choose what each group's samples are conditioned on: ``answers`` or ``questions`` (see the module)."""
+    if split == "auto" and labels.statements and labels.is_uniform:
+        # The protocol draws uniformly, even if all K options were drawn and some questions are still open.
+        split = "answers"
     if split != "auto":
         return (split,) * K.size
     asked = np.bincount(labels.rank, minlength=group.size)[labels.rank]

@@ -12,13 +12,13 @@ import pytest
 import oversight as ov
 from oversight.harness import NotIdentified
 from oversight.harness.columns import LabelColumns, align_models
+from oversight.harness.estimate import GoldCounts, decode
 from oversight.harness.estimate import collected_part as cut
-from oversight.harness.estimate import decode
 from oversight.harness.estimate.routed_sample import FEW_OPEN
 from oversight.harness.types import PLACES, Label, Note, NoteKind, Question
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Partitioned, one_expert_per_class, order_queue
-from tests.estimate.test_one_call import ITEMS, MODELS, PREDICTIONS, PROTOCOLS, TRUTH
+from tests.estimate.test_one_call import ITEMS, MODELS, PREDICTIONS, PROTOCOLS, TRUE, TRUTH
 
 IDS = [item.id for item in ITEMS]
 QUESTIONS: dict[str, list[Question]] = {
@@ -271,3 +271,36 @@ def test_an_expert_who_goes_on_to_added_items_has_passed_over_open_first_ones() 
     assert notes == (passed_over(len(open_), len(questions)),)
     assert part.passed is not None
     assert np.count_nonzero(part.passed) == len(open_)
+
+
+def half_done(seed: int, asked: int) -> ov.Labels:
+    """Labels of a study with several questions per item; every expert has answered half of the queue."""
+    questions = Partitioned(one_expert_per_class(ITEMS[0].options), seed, asked).route(ITEMS)
+    queues = queues_of(questions).values()
+    return answer(questions, {q.id for queue in queues for q in queue[len(queue) // 2 :]})
+
+
+@pytest.mark.parametrize("asked", [2, 4])
+def test_items_whose_questions_are_partly_answered_count(asked: int) -> None:
+    labels, good = half_done(1, asked), PREDICTIONS["good"]
+    several = Counter(x.item_id for x in labels)
+    assert 0 < sum(number < asked for number in several.values()) < len(ITEMS)
+    gold = GoldCounts(yes_on_true=100, n_true=100, no_on_false=100, n_false=100)
+    apart = labels.clustered({item.id: item.id for item in ITEMS})
+    for found in (ov.accuracy(good, labels), ov.accuracy(good, labels, gold=gold), ov.accuracy(good, apart)):
+        assert found.low <= TRUE["good"] <= found.high
+        assert found.n.ordinary + found.n.complementary == len(labels)
+    (pair,) = ov.compare(PREDICTIONS, labels).pairs
+    assert pair.low <= TRUE["good"] - TRUE["poor"] <= pair.high
+    assert pair.items == len(several)
+
+
+@pytest.mark.parametrize("asked", [2, 4])
+def test_partly_answered_items_do_not_bias(asked: int) -> None:
+    wanted, found = TRUE["good"] - TRUE["poor"], []
+    for seed in range(20):
+        labels = half_done(seed, asked)
+        accuracy = ov.accuracy(PREDICTIONS["good"], labels, checks=False).value
+        found.append((accuracy - TRUE["good"], ov.compare(PREDICTIONS, labels).pairs[0].difference - wanted))
+    mean, error = np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(len(found))
+    assert (np.abs(mean) < 4 * error).all()
