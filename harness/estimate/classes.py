@@ -238,13 +238,13 @@ def correlate(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
     return found
 
 
-def sum_part(parts: Sequence[tuple[float, Part]], correlation: FloatArray) -> Part:
+def sum_part(parts: Sequence[tuple[float, Part]], correlation: FloatArray, *, unknown: float = 1.0) -> Part:
     """Return the sum Σ a_j θ_j of pairs (a_j, part), with its interval.
 
-    `correlation` contains the correlations of the estimated terms a_j θ_j. Negative values count as 0,
-    unknown ones (NaN) as 1.
+    `correlation` contains the correlations of the estimated terms a_j θ_j. Negative values count as 0, and
+    NaN counts as `unknown`.
     """
-    rho = np.clip(np.nan_to_num(correlation, nan=1.0), 0.0, 1.0)
+    rho = np.clip(np.nan_to_num(correlation, nan=unknown), 0.0, 1.0)
     np.fill_diagonal(rho, 1.0)
     return _add_parts(parts, rho)
 
@@ -1031,7 +1031,10 @@ class ClassResults:
                 raise type(error)(f"{one}[{name}] is withheld: {error}") from error
         each = 1 / len(results)
         correlation = self.truths.correlate([self._form(r) for r in results])
-        found = sum_part([(each, Part.of(r.estimate)) for r in results], correlation)
+        # An item affects at most two classes, the true one and the predicted one. So the variance of the sum
+        # is at most twice the sum of the variances, as with a correlation of 1/(K − 1) between all classes.
+        unknown = 1 / (len(results) - 1) if self.truths.cluster is None else 1.0
+        found = sum_part([(each, Part.of(r.estimate)) for r in results], correlation, unknown=unknown)
         found = Part(value=found.value, low=max(0.0, found.low), high=min(1.0, found.high))
         found = found.widen(self.evidence.level)
         why = next((r.estimate.why for r in results if r.estimate.why), "")

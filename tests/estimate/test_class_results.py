@@ -150,6 +150,22 @@ def test_questions_about_predictions_alone_tell_precision_only() -> None:
     assert "for some items no question about this class could be drawn" in found.undefined["recall[green]"]
 
 
+@pytest.mark.parametrize("protocol", ["targeted", "sequential"])
+def test_a_mean_over_classes_without_errors_is_more_certain_than_one_class(protocol: str) -> None:
+    models, labels, _ = draw(3, 1.0, protocol=protocol, n=90)
+    found = ov.classification_report(models["m0"], labels, CLASSES, metrics=["precision", "macro_precision"])
+    ends = {name: 1 - each.low for name, each in found.items()}
+    mean = ends.pop("macro_precision")
+    assert mean < 0.9 * np.mean(list(ends.values()))
+    assert mean > np.sqrt(np.sum(np.square(list(ends.values())))) / K
+    clustered = labels.clustered({item.id: str(j // 3) for j, item in enumerate(ITEMS[:90])})
+    together = ov.classification_report(
+        models["m0"], clustered, CLASSES, metrics=["precision", "macro_precision"]
+    )
+    each = [1 - together[f"precision[{name}]"].low for name in CLASSES]
+    assert 1 - together["macro_precision"].low >= 0.95 * np.mean(each)
+
+
 def test_resolved_items_tell_precision_and_recall_where_the_truth_is_known() -> None:
     models, labels, truth = draw(8, 0.8, protocol="sequential", classes=2)
     found = ov.classification_report(models["m0"], labels, CLASSES[:2], metrics=ALL)
