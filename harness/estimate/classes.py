@@ -22,9 +22,10 @@ squaring, which is valid for any dependence.
 limits (l_j, u_j), low = t − √(Σ_jk ρ_jk x_j x_k), where x_j is the distance of a_j t_j from its lower limit;
 high likewise (Zou 2007, Psychol. Methods 12). ρ is the correlation of the a_j t_j, computed from their
 influences, the contributions of each item. It is estimated from the sample, so it is moved in the direction
-that widens the interval. In a sum, a negative correlation counts as 0. In a difference of two models, the
-lower end of the correlation's interval is used. It is limited to at most `_MOST`, and to at least the smaller
-of 0 and the observed correlation.
+that widens the interval. In a sum, a negative correlation counts as 0. If a class has no observed error, its
+correlations are unknown; in a mean over K classes they count as 1/(K − 1), or as 1 with clusters. In a
+difference of two models, the lower end of the correlation's interval is used. It is limited to at most
+`_MOST`, and to at least the smaller of 0 and the observed correlation.
 
 The influences for the recall R, the F1 value F and the precision h of class c are
 
@@ -562,14 +563,15 @@ class ItemTruths:
         return np.asarray(self.weight * (seen + known[self.items]), dtype=np.float64)
 
     def correlate(self, forms: Sequence[tuple[IntArray, FloatArray, FloatArray]]) -> FloatArray:
-        """Return the correlations of several results; NaN if unknown.
+        """Return the correlations of several results; NaN if an influence is constant.
 
-        Each element of `forms` contains the arguments of `influence` for one result.
+        Each element of `forms` contains the arguments of `influence` for one result. If the answers do not
+        identify the influences, all correlations are 1.
         """
         try:
             influences = np.stack([self.influence(*form) for form in forms], axis=1)
         except NotIdentified:
-            return np.full((len(forms), len(forms)), np.nan)
+            return np.ones((len(forms), len(forms)))
         return correlate(influences, self.cluster)
 
 

@@ -16,9 +16,10 @@ them into an `Estimate`, with one stratum or several.
     example questions about the prediction itself, for which conditioning on the answers would leave no
     information.
 
-``auto`` uses ``answers`` if the recorded propensities are those of a uniform draw. The likelihood, and so the
-ML estimate, is the same for both; `ord`, `comp` and the intervals differ. Several questions about one item
-are one trial, because items are counted, and not questions.
+``auto`` uses ``answers`` if the protocol draws uniformly; without a protocol, if the recorded propensities
+are those of a uniform draw. The likelihood, and so the ML estimate, is the same for both; `ord`, `comp` and
+the intervals differ. Several questions about one item are one trial, because items are counted, and not
+questions.
 
 **Strata** are weighted by their share of the predictions, or of the labelled items. The interval of the sum
 uses the method of variance estimates recovery (MOVER; Zou & Donner 2008, Statistics in Medicine 27): the
