@@ -374,15 +374,14 @@ def import_answers(
             portions = list(read)
             given = [Response(*r) for portion in read.leave_contradicted(portions) for r in portion]
             return _change_answers(store, given, panel=False)
-        asked, items = read_pending(study, store), store.read_shown_items()
         if label_studio:
             from oversight.protocols.collect import (
-                read_label_studio_export,  # imported here, because it loads many modules
+                read_study_export,  # imported here, because it loads many modules
             )
 
-            roster = read_roster(study.path(study.experts.roster))
-            replies = read_label_studio_export(files, asked, items, roster)
+            replies = read_study_export(study, store, files)
             return len(replies), store.replies(panel=study.experts.is_panel).add_replies(replies)
+        asked, items = read_pending(study, store), store.read_shown_items()
         assigned = [a for a in asked if isinstance(a, Assignment)]
         stored = store.panel.replies.find_values([a.id for a in assigned])
         choices = read_panel(files, assigned, items, skipped, None if changes else stored, changes=changes)
