@@ -232,3 +232,20 @@ def test_an_estimate_names_those_who_have_the_reassigned_questions(study: Callab
     study("label", "reassign", "ana", "cem")
     assert why().startswith("cem (for ana) has not answered yet")
     assert "cem (for ana)" in call(["estimate"])[1]
+
+
+def test_a_passed_over_question_is_named_with_the_expert_who_has_it(study: Callable[..., Any]) -> None:
+    study("label", "route")
+    with store() as here:
+        own = {q.id for q in here.content.read_questions() if q.expert == "ana"}
+    study("label", "reassign", "ana", "cem")
+    study("label", "export", "--format", "jsonl")
+    rows = [json.loads(line) for line in Path("questions/questions-cem.jsonl").read_text().splitlines()]
+    first, *_, last = (row for row in rows if row["question_id"] in own)
+    Path("cem.jsonl").write_text(json.dumps({**last, "answer": "no"}) + "\n")
+    study("label", "import", "cem.jsonl")
+    status = study("label", "status")
+    assert list(status["passed"]) == ["cem"]
+    assert status["passed"]["cem"][0] == first["question_id"]
+    assert status["experts"]["cem"]["passed"] == len(own) - 1
+    assert "ana" not in status["experts"]
