@@ -200,7 +200,7 @@ class _ExportReader:
         written = write_cells(item, option, self.texts.template)
         sent = {"text": item.text, "question": self.texts.ask(item, option)}
         for column in sent.keys() & data.keys():
-            said = str(data[column])
+            said = "" if data[column] is None else str(data[column])
             if not any(is_same(said, text) for text in (sent[column], written.get(column, ""))):
                 told = f"{shorten(said)} is not the {column} of the question {asked.id!r}"
                 raise wrong(f"data.{column}", f"{told}; the answer may belong to another question")
