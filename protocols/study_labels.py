@@ -25,6 +25,7 @@ from oversight.harness.analysis import (
 )
 from oversight.harness.config import Study
 from oversight.harness.datasets import BadRows, pause_collector, read_ahead
+from oversight.harness.output import counted, say
 from oversight.harness.store import (
     GoldItem,
     ItemDraw,
@@ -365,31 +366,47 @@ def import_answers(
     """
     with Store(study.store_url) as store:
         store.marks.refuse_mark()
-        if not (study.experts.is_panel or label_studio):
+        replies = store.replies(panel=study.experts.is_panel)
+        withdrawn = store.audit.find_withdrawn()
+        withdrawn -= replies.find_values(sorted(withdrawn)).keys() if withdrawn else set()
+        if label_studio:
+            # Imported here, because it loads many modules.
+            from oversight.protocols.collect import read_study_export
+
+            given = read_study_export(study, store, files)
+            found = len(given), replies.add_replies(given)
+        elif study.experts.is_panel:
+            found = _import_labels(study, store, files, skipped, changes=changes)
+        else:
             check_drawn(study, store)
             read = VerdictFiles(files, AskedLookup(study, store), words, skipped, changes=changes)
-            if not changes:
-                return _import_yes_no(store, read)
-            # Read all portions first, because a later portion can contradict an earlier one.
-            portions = list(read)
-            given = [Response(*r) for portion in read.leave_contradicted(portions) for r in portion]
-            return _change_answers(store, given, panel=False)
-        asked, items = read_pending(study, store), store.read_shown_items()
-        if label_studio:
-            from oversight.protocols.collect import (
-                read_label_studio_export,  # imported here, because it loads many modules
-            )
+            found = _change_verdicts(store, read) if changes else _import_yes_no(store, read)
+        again = replies.find_values(sorted(withdrawn)) if withdrawn else {}
+        if again:
+            told = f"{counted(len(again), 'new answer')} to questions whose earlier answer was withdrawn"
+            say(f"{told}; if the file is older, withdraw again: oversight label import FILE --change")
+        return found
 
-            roster = read_roster(study.path(study.experts.roster))
-            replies = read_label_studio_export(files, asked, items, roster)
-            return len(replies), store.replies(panel=study.experts.is_panel).add_replies(replies)
-        assigned = [a for a in asked if isinstance(a, Assignment)]
-        stored = store.panel.replies.find_values([a.id for a in assigned])
-        choices = read_panel(files, assigned, items, skipped, None if changes else stored, changes=changes)
-        if changes:
-            given = [Response(c.assignment.id, c.assignment.annotator, c.label, c.source) for c in choices]
-            return _change_answers(store, given, panel=True)
-        return len(choices), store.panel.add_choices(choices)
+
+def _import_labels(
+    study: Study, store: Store, files: Sequence[str | Path], skipped: BadRows | None, *, changes: bool
+) -> tuple[int, int]:
+    """Read and store labels of a panel. Returns the numbers of `import_answers`."""
+    items = store.read_shown_items()
+    assigned = [a for a in read_pending(study, store) if isinstance(a, Assignment)]
+    stored = store.panel.replies.find_values([a.id for a in assigned])
+    choices = read_panel(files, assigned, items, skipped, None if changes else stored, changes=changes)
+    if changes:
+        given = [Response(c.assignment.id, c.assignment.annotator, c.label, c.source) for c in choices]
+        return _change_answers(store, given, panel=True)
+    return len(choices), store.panel.add_choices(choices)
+
+
+def _change_verdicts(store: Store, read: VerdictFiles) -> tuple[int, int]:
+    """Read the files to the end, because a later portion can contradict an earlier one; then store."""
+    portions = list(read)
+    given = [Response(*r) for portion in read.leave_contradicted(portions) for r in portion]
+    return _change_answers(store, given, panel=False)
 
 
 def _change_answers(store: Store, given: Sequence[Response], *, panel: bool) -> tuple[int, int]:

@@ -106,7 +106,7 @@ class ItemColumns:
     item, option
         Position of the item, and the asked option; shape (R,).
     expert
-        Position of the asked expert in `experts`; shape (R,).
+        Position in `experts` of the person who answered the question or has it now; shape (R,).
     said
         1 yes, 0 no, −1 abstained, −2 not answered yet; shape (R,).
     predictions
@@ -139,9 +139,9 @@ class ItemColumns:
             size=index.size,
             item=drawn.item.astype(np.int32),
             option=drawn.option.astype(np.int32),
-            expert=drawn.expert.astype(np.int32),
+            expert=drawn.answering[0].astype(np.int32),
             said=said,
-            experts=drawn.experts,
+            experts=drawn.answering[1],
             predictions={
                 name: store.run_columns.read_run(run, index).predictions.option.astype(np.int16)
                 for name, run in newest.items()

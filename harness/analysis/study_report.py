@@ -632,12 +632,16 @@ def _summarise(
 
 
 def _report_experts(labels: LabelColumns) -> tuple[ExpertReport, ...]:
-    """Return the report of every expert with a question, sorted by name."""
+    """Return the report of every expert with a question, sorted by name.
+
+    A reassigned question counts for the expert who answered it or has it now.
+    """
     drawn = labels.drawn or labels.questions
-    number = len(drawn.experts)
-    asked, expected = (np.bincount(drawn.expert, w, number) for w in (None, 1 / drawn.n_options))
+    person, people = drawn.answering
+    number = len(people)
+    asked, expected = (np.bincount(person, w, number) for w in (None, 1 / drawn.n_options))
     yes, no, abstained = (
-        np.bincount(labels.questions.expert[labels.kind == kind], minlength=number).tolist()
+        np.bincount(labels.questions.answering[0][labels.kind == kind], minlength=number).tolist()
         for kind in (YES, NO, ABSTAINED)
     )
     return tuple(
@@ -649,7 +653,7 @@ def _report_experts(labels: LabelColumns) -> tuple[ExpertReport, ...]:
             abstained=abstained[e],
             expected_yes_rate=float(expected[e] / asked[e]),
         )
-        for name, e in sorted((name, e) for e, name in enumerate(drawn.experts) if asked[e])
+        for name, e in sorted((name, e) for e, name in enumerate(people) if asked[e])
     )
 
 

@@ -447,6 +447,15 @@ class OfferedOptions:
 _OPTION_BITS = 20
 
 
+def _join_names(
+    first: tuple[IntArray, Sequence[str]], second: tuple[IntArray, Sequence[str]]
+) -> tuple[IntArray, list[str]]:
+    """Join two arrays of positions in lists of names. Returns the positions and the joint list."""
+    names = list(dict.fromkeys([*first[1], *second[1]]))
+    code = np.array([names.index(name) for name in second[1]], dtype=np.int64)
+    return np.concatenate([first[0], code[second[0]]]), names
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class QuestionColumns:
     """R questions as arrays of shape (R,), one entry per question.
@@ -469,6 +478,11 @@ class QuestionColumns:
         Propensities of all options of every question.
     place
         Place of the question in its expert's queue; −1 if unknown.
+    person
+        Position in `people` of the person who answered the question or, if it is open, who has it now; None
+        if no question was reassigned.
+    people
+        Names of these persons.
     """
 
     index: ItemIndex
@@ -480,6 +494,8 @@ class QuestionColumns:
     experts: Sequence[str]
     offered: OfferedOptions
     place: IntArray
+    person: IntArray | None = None
+    people: Sequence[str] = ()
 
     @classmethod
     def of(cls, rows: Sequence[Question | Label], index: ItemIndex) -> QuestionColumns:
@@ -512,6 +528,7 @@ class QuestionColumns:
             expert=self.expert[rows],
             offered=self.offered.take(rows),
             place=self.place[rows],
+            person=None if self.person is None else self.person[rows],
         )
         # Sort keys are expensive to compute, so copy the cached ones into the selection.
         vars(found).update(
@@ -523,11 +540,16 @@ class QuestionColumns:
         """Append other questions about items of the same index."""
         names = ("item", "option", "n_options", "propensity", "place")
         joined = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names}
-        experts = list(dict.fromkeys([*self.experts, *other.experts]))
-        code = np.array([experts.index(name) for name in other.experts], dtype=np.int64)
-        expert = np.concatenate([self.expert, code[other.expert]])
+        expert, experts = _join_names((self.expert, self.experts), (other.expert, other.experts))
+        person, people = _join_names(self.answering, other.answering)
         offered = self.offered.join(other.offered)
-        return replace(self, **joined, expert=expert, experts=experts, offered=offered)
+        found = replace(self, **joined, expert=expert, experts=experts, offered=offered)
+        return found if self.person is other.person is None else replace(found, person=person, people=people)
+
+    @property
+    def answering(self) -> tuple[IntArray, Sequence[str]]:
+        """The people who answered or have the questions: their positions, shape (R,), and their names."""
+        return (self.expert, self.experts) if self.person is None else (self.person, self.people)
 
     @cached_property
     def key(self) -> IntArray:

@@ -14,6 +14,7 @@ from oversight.harness.datasets.row import CsvPortion, Portion, split_records
 from oversight.harness.datasets.text_files import check_header, fit_record, tidy_header
 from oversight.harness.distribution import install_line
 from oversight.harness.errors import DataError
+from oversight.harness.output import say
 
 INSTRUCTIONS = "instructions"
 """Title of the sheet that tells how to fill in a workbook; it is not read."""
@@ -129,7 +130,7 @@ def _refuse_lost_cells(path: Path, title: str, columns: Sequence[str]) -> None:
 
 
 def _pick_sheet(path: Path, sheets: Sequence[Any], columns: Sequence[str]) -> list[Any]:
-    """Return a list that contains only the sheet with the required columns.
+    """Return a list that contains only the sheet with the required columns, and print which are left out.
 
     Raises DataError if no sheet has these columns, or more than one.
     """
@@ -139,6 +140,9 @@ def _pick_sheet(path: Path, sheets: Sequence[Any], columns: Sequence[str]) -> li
         which = f"have content, and none has the columns {', '.join(columns)}" if columns else "have content"
         told = f"several sheets {'have these columns' if fit else which}: {names}; keep one of them"
         raise DataError(told, file=path)
+    left = [sheet.title for sheet in sheets if sheet not in fit and sheet.sheet_state == "visible"]
+    if left:
+        say(f"{path}: only the sheet {fit[0].title!r} is read, not {', '.join(map(repr, left))}")
     return fit
 
 

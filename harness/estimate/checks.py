@@ -840,12 +840,12 @@ def _name_experts(labels: LabelColumns, rows: IntArray) -> tuple[list[str], IntA
 
     Answers without a named expert are grouped by option, as if each option had an expert.
     """
-    asked = labels.questions
-    own = len(asked.experts)
-    named = np.array([bool(name) for name in asked.experts], np.bool_)[asked.expert[rows]]
-    codes = np.where(named, asked.expert[rows], own + asked.option[rows])
+    asked, (person, people) = labels.questions, labels.questions.answering
+    own = len(people)
+    named = np.array([bool(name) for name in people], np.bool_)[person[rows]]
+    codes = np.where(named, person[rows], own + asked.option[rows])
     known, who = np.unique(codes, return_inverse=True)
-    names = [asked.experts[code] if code < own else f"option {code - own}" for code in known.tolist()]
+    names = [people[code] if code < own else f"option {code - own}" for code in known.tolist()]
     return names, who.astype(np.int64)
 
 

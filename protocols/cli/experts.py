@@ -18,7 +18,7 @@ import argparse
 from collections.abc import Callable
 from dataclasses import asdict
 
-from oversight.harness import BadInput
+from oversight.harness import BadInput, LabelStudioError
 from oversight.harness.analysis import read_quality
 from oversight.harness.cli import add_actions, emit, study_of
 from oversight.harness.config import Study
@@ -38,7 +38,11 @@ def hand_over(study: Study, store: Store, giver: str, taker: str, reason: str) -
     with Campaign(study, store) as campaign:
         campaign.pull()
         done = reassign(study, store, giver, taker, reason)
-        campaign.push()
+        try:
+            campaign.push()
+        except LabelStudioError as error:
+            told = f"{tell_reassigned(done, giver, taker)}, but not all were sent: {error}"
+            raise LabelStudioError(f"{told}; send them with: oversight label push") from None
     return done
 
 

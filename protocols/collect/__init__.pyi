@@ -12,7 +12,9 @@ from .label_studio.server.own_server import (
 )
 from .label_studio.invitations import invite as invite, renew_password as renew_password
 from .label_studio.accounts import make_server_name as make_server_name
-from .label_studio.export_file import read_label_studio_export as read_label_studio_export
+from .label_studio.export_file import (
+    read_label_studio_export as read_label_studio_export, read_study_export as read_study_export,
+)
 from .progress.queue_progress import (
     QueueProgress as QueueProgress, measure_progress as measure_progress, share_queues as share_queues,
 )

@@ -48,6 +48,20 @@ def test_push_killed_anywhere_leaves_one_task_per_question(
     assert bench.call("label", "pull")["new"] == 1
 
 
+def test_a_reassignment_that_could_not_be_sent_says_how_to_send_it(bench: Bench, proxy: FaultyProxy) -> None:
+    bench.edit("experts.toml", '"green"', '"green", "red"')
+    bench.call("label", "push")
+    moved = [task["data"]["question_id"] for task in bench.tasks("ana")]
+    proxy.fault = lambda method, path: Fault(status=500, forward=False) if "/import" in path else None
+    error = bench.call("label", "reassign", "ana", "bea", code=1)["error"]
+    assert error.startswith(f"{len(moved)} open questions of ana were given to bea, but not all were sent")
+    assert error.endswith("; send them with: oversight label push")
+    proxy.fault = lambda method, path: None
+    assert bench.call("label", "push")["sent"] == len(moved)
+    assert not bench.tasks("ana")
+    assert {task["data"]["question_id"] for task in bench.tasks("bea")} >= {*moved}
+
+
 def test_duplicates_of_a_repeated_import_are_removed(bench: Bench, proxy: FaultyProxy) -> None:
     """The answer to an import is lost, the import is repeated by somebody: one task a question stays."""
     bench.call("label", "push")

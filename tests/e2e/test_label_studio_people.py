@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -161,3 +162,60 @@ def test_an_answer_from_elsewhere_stays(bench: Bench) -> None:
     assert bench.call("label", "pull")["answers"] == 0
     (row,) = bench.call("label", "status")["quarantine"]
     assert (row["reason"], row["detail"]) == ("the question has an answer from elsewhere", "no from offline")
+
+
+def test_questions_of_an_erased_expert_are_sent_to_another(bench: Bench) -> None:
+    bench.edit("experts.toml", '"green"', '"green", "red"')
+    bench.call("label", "push")
+    first, *left = [task["data"]["question_id"] for task in bench.tasks("ana")]
+    bench.people["ana"].answer(bench.tasks("ana")[0]["id"], "yes")
+    bench.call("label", "pull")
+    roster = (bench.folder / "experts.toml").read_text().split("[[expert]]")
+    kept = [part for part in roster if '"ana"' not in part]
+    (bench.folder / "experts.toml").write_text("[[expert]]".join(kept))
+    erased = bench.call("experts", "erase", "ana")
+    assert (erased["answers"], erased["open"]) == (1, len(left))
+    assert bench.call("label", "push")["sent"] == 0
+    assert bench.call("label", "reassign", erased["name"], "bea")["moved"] == len(left)
+    there = {task["data"]["question_id"] for task in bench.tasks("bea")}
+    assert there >= {*left}
+    assert first not in there
+
+
+def test_an_answer_counts_when_the_one_from_elsewhere_is_withdrawn(bench: Bench) -> None:
+    bench.call("label", "push")
+    bench.call("label", "export")
+    path = bench.folder / "questions" / "questions-ana.csv"
+    head, *lines = path.read_text().splitlines()
+    path.write_text("\n".join([head, *(line.removesuffix(",,") + ",no," for line in lines)]) + "\n")
+    bench.call("label", "import", path)
+    for task, verdict in zip(bench.tasks("ana"), ("no", "yes"), strict=False):
+        bench.people["ana"].answer(task["id"], verdict)
+    assert bench.call("label", "pull")["answers"] == 0
+    with Store(bench.url) as store:
+        queue = store.labelling.read_queues()["ana"]
+        store.labelling.save_queue(replace(queue, cursor="2999-01-01T00:00:00+00:00"))
+    path.write_text(path.read_text().replace(",no,", ",withdraw,"))
+    bench.call("label", "import", path, "--change")
+    assert bench.call("label", "pull")["new"] == 2
+    assert bench.call("label", "status")["quarantine"] == []
+
+
+def test_a_forgotten_comment_does_not_return(bench: Bench) -> None:
+    bench.call("label", "push")
+    task, ana = bench.tasks("ana")[0]["id"], bench.people["ana"]
+    said = {"from_name": "comment", "to_name": "item", "type": "textarea", "value": {"text": ["My ward."]}}
+    body = {"result": [region(["no"]), said]}
+    number = ana.do("POST", f"/api/tasks/{task}/annotations/", body)["id"]
+
+    def read_comments() -> list[str]:
+        bench.call("label", "pull", "--full")
+        with Store(bench.url) as store:
+            return [reply.comment for reply in store.content.replies.read_replies().values()]
+
+    assert read_comments() == ["My ward."]
+    bench.call("experts", "forget", "ana")
+    assert read_comments() == [""]
+    said["value"] = {"text": ["Another ward."]}
+    ana.do("PATCH", f"/api/annotations/{number}/", {"result": [region(["no"]), said]})
+    assert read_comments() == ["Another ward."]

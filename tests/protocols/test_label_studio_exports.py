@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 from oversight.harness import DataError
+from oversight.harness.config import read_study
 from oversight.harness.datasets import read_filled_portions
+from oversight.harness.store import Queue, QueuedTask, Response, Store
 from oversight.harness.types import Assignment, Item
 from oversight.protocols.collect import read_label_studio_export
+from oversight.protocols.collect.label_studio.task_payload import TaskSheet
 from tests.protocols.test_label_studio_parts import ROSTER, question
 from tests.test_studies import call, inside
 
@@ -75,6 +78,56 @@ def test_one_user_is_one_expert(tmp_path: Path) -> None:
     path = export(tmp_path, [exported(1), exported(2)])
     with pytest.raises(DataError, match=r"put to 'Bea B\.', user 4 is 'ana'"):
         read_label_studio_export([path], [question(1), question(2, "Bea B.")], ITEMS, ROSTER)
+
+
+def test_one_expert_is_one_user(tmp_path: Path) -> None:
+    path = export(tmp_path, [exported(1), exported(2, by=5)])
+    with pytest.raises(DataError, match=r"task 2: questions put to 'ana' were answered by the users 4 and 5"):
+        read_label_studio_export([path], [question(1), question(2)], ITEMS, ROSTER)
+
+
+def test_answers_made_from_a_prediction_are_refused(tmp_path: Path) -> None:
+    row = exported(1)
+    row["annotations"][0]["parent_prediction"] = 8
+    with pytest.raises(DataError, match="task 1: answered while the task showed somebody's prediction"):
+        read_label_studio_export([export(tmp_path, [row])], [question(1)], ITEMS, ROSTER)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"by": 9}, "[completed_by]: task 1: the question was put to 'ana', who is user 4, but user 9"),
+        ({"text": "another"}, "[data.text]: task 1: 'another' is not the text of the question"),
+        ({"question": "Is it y?"}, "[data.question]: task 1: 'Is it y?' is not the question of the question"),
+        ({"verdict": "no"}, "[annotations]: task 1: question "),
+        ({}, ""),
+    ],
+)
+def test_export_of_a_pushed_study_is_compared_with_what_was_sent(
+    change: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "items.csv").write_text("id,text\n1,one note\n2,two notes\n")
+    (tmp_path / "study.toml").write_text(
+        '[study]\nname = "sent"\n[items]\nfile = "items.csv"\nclasses = ["x", "y"]\n'
+    )
+    (tmp_path / "experts.toml").write_text('[[expert]]\nname = "ana"\nclasses = ["x", "y"]\n')
+    with inside(tmp_path):
+        assert call(["label", "route"])[0] == 0
+        with Store("sqlite:///study.db") as store:
+            study = read_study(Path("study.toml"))
+            first = store.content.read_questions()[0]
+            data = TaskSheet.of(study).data(first, store.read_shown_items()[first.item_id])
+            store.labelling.save_queue(Queue("ana", "m", "http://x", 3, "a@x.org", user_id=4))
+            store.labelling.add_tasks([QueuedTask(first.id, "ana", 0, "d")])
+            store.labelling.set_task_ids({first.id: 1})
+            stored = Response(first.id, "ana", "yes", "label_studio")
+            store.replies(panel=False).add_replies([stored])
+        verdict, by = change.pop("verdict", "yes"), change.pop("by", 4)
+        row = {**exported(1, verdict, by), "data": data | change}
+        Path("export.json").write_text(json.dumps([row]))
+        code, _, err = call(["label", "import", "export.json"])
+        assert code == (2 if told else 0)
+        assert told in err
 
 
 def test_exported_jsonl_is_imported_again(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from oversight import study_report
 from oversight.harness.store import Store
 from tests.test_studies import call, inside
 
@@ -232,3 +234,37 @@ def test_an_estimate_names_those_who_have_the_reassigned_questions(study: Callab
     study("label", "reassign", "ana", "cem")
     assert why().startswith("cem (for ana) has not answered yet")
     assert "cem (for ana)" in call(["estimate"])[1]
+
+
+def test_a_passed_over_question_is_named_with_the_expert_who_has_it(study: Callable[..., Any]) -> None:
+    study("label", "route")
+    with store() as here:
+        own = {q.id for q in here.content.read_questions() if q.expert == "ana"}
+    study("label", "reassign", "ana", "cem")
+    study("label", "export", "--format", "jsonl")
+    rows = [json.loads(line) for line in Path("questions/questions-cem.jsonl").read_text().splitlines()]
+    first, *_, last = (row for row in rows if row["question_id"] in own)
+    Path("cem.jsonl").write_text(json.dumps({**last, "answer": "no"}) + "\n")
+    study("label", "import", "cem.jsonl")
+    status = study("label", "status")
+    assert list(status["passed"]) == ["cem"]
+    assert status["passed"]["cem"][0] == first["question_id"]
+    assert status["experts"]["cem"]["passed"] == len(own) - 1
+    assert "ana" not in status["experts"]
+
+
+def test_answers_to_reassigned_questions_are_reported_for_the_person_who_gave_them(
+    study: Callable[..., Any],
+) -> None:
+    study("label", "route")
+    study("label", "reassign", "ana", "cem")
+    study("label", "simulate", "--key", "key.csv", "--specificity", "0.9")
+    Path("m.csv").write_text(Path("key.csv").read_text().replace("label", "prediction"))
+    study("predictions", "import", "m.csv", "--model", "m")
+    report = study_report()
+    status = study("label", "status")["experts"]
+    told = {e.name: (e.asked, e.yes, e.no) for e in report.experts}
+    assert told == {name: (row["asked"], row["yes"], row["no"]) for name, row in status.items()}
+    assert "ana" not in told
+    (check,) = (c for c in report.models[0].checks if c.name == "yes_rate_by_expert")
+    assert re.search(r"furthest off: (bea|cem|dua),", check.message)

@@ -205,3 +205,39 @@ def test_many_items_have_a_check_in_place_of_a_comparison(
         import_answers(again, [save(path, rows)])
     assert import_answers(study, [path]) == (60, 60)
     assert import_answers(study, [save(path, list(reversed(rows)))]) == (60, 0)
+
+
+@pytest.mark.parametrize("name", ["sent.csv", "sent.jsonl"])
+def test_comments_without_an_answer_are_reported(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = lay_out(tmp_path)
+    route_questions(study)
+    first, second, *rows = fill(export_open(study, tmp_path / "out")[0][0])
+    rows = [first | {"answer": "", "comment": "yes"}, second | {"answer": " ", "comment": " "}, *rows]
+    path = tmp_path / name
+    if name == "sent.csv":
+        save(path, rows)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert import_answers(study, [path])[0] == len(rows) - 2
+    assert "1 comment has no answer in the same row, and cannot be kept" in capsys.readouterr().err
+
+
+def test_withdrawn_answers_that_return_with_an_older_file_are_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = lay_out(tmp_path)
+    route_questions(study)
+    path = export_open(study, tmp_path / "out")[0][0]
+    rows = fill(path)
+    older, newer = save(tmp_path / "older.csv", rows), tmp_path / "newer.csv"
+    assert import_answers(study, [older])[1] == len(rows)
+    save(newer, [rows[0] | {"answer": "withdraw"}])
+    assert import_answers(study, [newer], changes=True) == (1, 1)
+    capsys.readouterr()
+    assert import_answers(study, [older]) == (len(rows), 1)
+    told = "1 new answer to questions whose earlier answer was withdrawn; if the file is older, withdraw"
+    assert told in capsys.readouterr().err
+    assert import_answers(study, [older])[1] == 0
+    assert not capsys.readouterr().err

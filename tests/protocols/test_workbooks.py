@@ -121,7 +121,7 @@ def test_cells_that_hold_no_value_are_refused(tmp_path: Path) -> None:
     assert "the cells F2:F4 are merged" in refuse(lambda sheet: sheet.merge_cells("F2:F4"))
 
 
-def test_workbooks_from_hospitals_are_read(tmp_path: Path) -> None:
+def test_workbooks_from_hospitals_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     questions, items = ask(["für Ärzte", "b", "c"])
     path = export_questions(questions, items, (), tmp_path)[0]
     # the byte order mark by which Excel recognises UTF-8
@@ -149,6 +149,7 @@ def test_workbooks_from_hospitals_are_read(tmp_path: Path) -> None:
     book.create_sheet("notes").append(["call me"])
     book.save(tmp_path / "extra.xlsx")
     assert len(read_answers([tmp_path / "extra.xlsx"], questions, items)) == 3
+    assert "extra.xlsx: only the sheet 'Sheet' is read, not 'notes'" in capsys.readouterr().err
     sheet.insert_rows(1)
     sheet["A1"] = "Questions for Ana"
     sheet.merge_cells("A1:G1")

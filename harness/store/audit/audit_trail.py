@@ -252,6 +252,11 @@ class AuditRepository(Repository):
         query = sa.select(_EVENT.c.person, sa.func.count()).where(_EVENT.c.kind == REFUSED)
         return dict(self._database.read_tuples(query.group_by(_EVENT.c.person)))
 
+    def find_withdrawn(self) -> set[str]:
+        """Return the ids of questions and assignments whose answer was withdrawn at least once."""
+        query = sa.select(_EVENT.c.asked_id).where(_EVENT.c.kind == "withdrawn").distinct()
+        return {asked_id for (asked_id,) in self._database.read_tuples(query)}
+
     def read_steps(self, since: int) -> list[TrailStep]:
         """Return all events at position `since` and later, in order."""
         columns = (_EVENT.c[name] for name in TrailStep._fields)

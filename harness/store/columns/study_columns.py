@@ -41,7 +41,8 @@ _KIND: Mapping[str, int] = {
     Verdict.SKIP.value: ABSTAINED,
 }
 _NONE_OF_THEM = -9
-_HANDED = sa.select(HandoverRow.__table__.c.asked_id)
+_HANDOVER = HandoverRow.__table__.c
+_HANDED = sa.select(_HANDOVER.asked_id)
 _IS_FOREIGN = sa.and_(_ANSWER.expert != _QUESTION.expert, _QUESTION.id.not_in(_HANDED))
 """Condition: another expert answered the question, although it was not reassigned."""
 
@@ -196,25 +197,28 @@ class ColumnRepository(Repository):
         people: dict[str, int] = {}
         numbers, chances = list[IntArray](), list[FloatArray]()
         offered: list[Sequence[float]] = []
-        source = sa.join(QuestionRow, ItemRow, _QUESTION.item_id == _ITEM.id).outerjoin(
-            AnswerRow, _ANSWER.question_id == _QUESTION.id
+        source = (
+            sa.join(QuestionRow, ItemRow, _QUESTION.item_id == _ITEM.id)
+            .outerjoin(AnswerRow, _ANSWER.question_id == _QUESTION.id)
+            .outerjoin(HandoverRow, _HANDOVER.asked_id == _QUESTION.id)
         )
+        holder = sa.func.coalesce(_ANSWER.expert, _HANDOVER.taker, _QUESTION.expert)
         recorded = sa.func.nullif(sa.cast(_QUESTION.propensities, sa.Text), "[]")
         said = sa.case(_KIND, value=_ANSWER.verdict, else_=_NONE_OF_THEM)
         query = sa.select(
             _ITEM.position, _QUESTION.option, _QUESTION.n_options, _QUESTION.propensity, _QUESTION.expert,
-            recorded, _ANSWER.position, said, _IS_FOREIGN, _QUESTION.place,
+            recorded, _ANSWER.position, said, _IS_FOREIGN, _QUESTION.place, holder,
         )  # fmt: skip
         is_second = _QUESTION.protocol == SECOND_QUESTIONS
         query = query.where(is_second if second else ~is_second)
         with self._database.reading():
             for part in self._database.read_portions(query.select_from(source)):
-                item, option, k, propensity, asked, all_of, arrival, kinds, is_foreign, place = part
-                codes = [people.setdefault(name, len(people)) for name in asked]
+                item, option, k, propensity, asked, all_of, arrival, kinds, is_foreign, place, has = part
+                codes, held = ([people.setdefault(n, len(people)) for n in names] for names in (asked, has))
                 if any(is_foreign):
                     self._refuse_foreign()
                 turns, places = ([-1 if a is None else a for a in column] for column in (arrival, place))
-                numbers.append(np.array([item, option, k, codes, kinds, turns, places], np.int64))
+                numbers.append(np.array([item, option, k, codes, kinds, turns, places, held], np.int64))
                 if ((numbers[-1][4] == _NONE_OF_THEM) & (numbers[-1][5] >= 0)).any():
                     raise ValueError("an answer is not one of " + ", ".join(_KIND))
                 chances.append(np.array(propensity, np.float64))
@@ -275,13 +279,15 @@ class ColumnRepository(Repository):
     ) -> LabelColumns:
         # The rows are sorted here, because NumPy sorts faster than the database.
         order = np.lexsort((columns[1], columns[0]))
-        item, option, n_options, expert, kind, arrival, place = columns[:, order]
-        _, first = np.unique(expert, return_index=True)
+        item, option, n_options, expert, kind, arrival, place, holder = columns[:, order]
+        _, first, codes = np.unique(expert, return_index=True, return_inverse=True)
         names = np.argsort(first)
+        is_moved = bool((holder != expert).any())
         drawn = QuestionColumns(
             index=index, item=item, option=option, n_options=n_options, propensity=propensity[order],
-            expert=np.argsort(names)[expert], experts=[experts[j] for j in names.tolist()],
+            expert=np.argsort(names)[codes], experts=[experts[expert[first[j]]] for j in names.tolist()],
             offered=OfferedOptions.of(offered).take(order), place=place,
+            person=holder if is_moved else None, people=experts if is_moved else (),
         )  # fmt: skip
         rows = np.flatnonzero(arrival >= 0)
         rows = rows[np.argsort(arrival[rows], kind="stable")]

@@ -22,7 +22,7 @@ from oversight.harness.store import (
     ReplyRepository,
     Store,
 )
-from oversight.harness.types import Question
+from oversight.harness.types import Question, is_erased
 from oversight.protocols.collect.label_studio.accounts import (
     make_account_email,
     make_server_name,
@@ -267,7 +267,8 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             If a server fails; another call continues where this one stopped.
         """
         with self._alone():
-            asked = read_pending(self.study, self.store)
+            # An erased expert has no account; their open questions wait until they are reassigned.
+            asked = [a for a in read_pending(self.study, self.store) if not is_erased(a.expert)]
             items = self.store.read_shown_items()
             check_experts(asked, self.roster, asks_on=self.study.experts.statement.asks_on)
             data = {a.id: self.sheet.data(a, items[a.item_id]) for a in asked}
@@ -275,7 +276,9 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             fresh = plan_queues(self.roster, asked, queues, make_study_mark(self.study))
             tasks = plan_tasks(asked, data, self.labels.read_tasks())
             check_open(queues | {queue.expert: queue for queue in fresh}, tasks)
-            clients = {a.expert: self.open_client(a.expert) for a in asked}
+            # An expert whose questions were all reassigned has a queue, from which their tasks are removed.
+            left = {name for name, queue in queues.items() if not queue.closed}
+            clients = {name: self.open_client(name) for name in left.union(a.expert for a in asked)}
             for client in set(clients.values()):
                 # Check the token first, because a wrong token must fail before anything is written.
                 client.check_token()

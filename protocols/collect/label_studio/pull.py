@@ -88,6 +88,20 @@ class Snapshot:
                 self.quarantined[row.expert].add(row.task_id)
                 self.rejected[row.expert][row.annotation_id] = row.reason
 
+    def has_unread(self, expert: str) -> bool:
+        """Whether an annotation of an open question may count now, although it did not change.
+
+        The annotation came while the question had an answer from another channel, and this answer was
+        withdrawn later.
+        """
+        rejected, answered = self.rejected[expert], self.accepted | self.elsewhere.keys()
+        return any(
+            rejected.get(number, Reason.ELSEWHERE) == Reason.ELSEWHERE
+            for place, task in self.queued[expert].items()
+            if task.question_id not in answered
+            for number in self.live.get((expert, place), ())
+        )
+
 
 def pull_queue(
     client: Client, queue: Queue, project: Project, page: str, known: Snapshot, *, full: bool
@@ -99,8 +113,8 @@ def pull_queue(
     page
         The labelling page that was pushed.
     full
-        Whether to read every answered task. If no answer was read yet, or the tasks on the server differ from
-        the pushed tasks, every answered task is read in any case.
+        Whether to read every answered task. Every answered task is read in any case if no answer was read
+        yet, the tasks on the server differ from the pushed tasks, or `Snapshot.has_unread` is True.
 
     Returns
     -------
@@ -123,7 +137,7 @@ def pull_queue(
     own = count_own_tasks(client, project, tasks)
     is_whole = project.tasks == len(tasks) == own
     predictions = client.read_predictions(project.id) if project.predictions else []
-    if full or not queue.cursor or not is_whole:
+    if full or not queue.cursor or not is_whole or known.has_unread(queue.expert):
         rows = client.read_answered_tasks(project.id, hash_task)
         there = tasks.keys() if is_whole else {row["id"] for row in client.list_tasks(project.id)}
     else:
@@ -207,7 +221,8 @@ def examine(
         revisions += _find_changes(annotations, known.live[queue.expert, row["id"]])
         judged = _judge(row, task, annotations, queue.user_id, known, spoiled)
         if task is not None and judged.value is not None:
-            replies.append(Response(task.question_id, task.expert, judged.value, SOURCE, judged.comment))
+            comment = "" if _is_forgotten(judged.annotation, live) else judged.comment
+            replies.append(Response(task.question_id, task.expert, judged.value, SOURCE, comment))
         quarantine += [
             Quarantined(queue.expert, a.annotation_id, row["id"], question_id, reason.value, detail)
             for a, reason, detail in judged.rejected
@@ -270,6 +285,17 @@ def _keep_author(annotation: Revision, last: Revision | None) -> Revision:
     is_same = said == (last.result, last.cancelled, last.version.endswith("-moved"))
     kept = annotation.author in (None, last.author) and annotation.editor in (None, last.editor)
     return last if is_same and kept else annotation
+
+
+def _is_forgotten(annotation: Revision | None, live: Mapping[int, Revision]) -> bool:
+    """Whether the stored texts of an annotation were erased, and the annotation did not change since."""
+    last = None if annotation is None else live.get(annotation.annotation_id)
+    return (
+        last is not None
+        and annotation is not None
+        and last.version == annotation.version
+        and not last.is_whole
+    )
 
 
 def _changed_at(annotation: Mapping[str, Any]) -> datetime:

@@ -31,9 +31,9 @@ class QueueShare:
         Share of their own queue that the slowest expert has reached; every other expert has reached at least
         this share of theirs.
     passed
-        Expert → ids of the questions that the expert passed over, in queue order.
+        Expert → ids of this expert's open questions that precede an answered one, in queue order.
     slowest
-        Name of the expert with the smallest share; empty if all questions are answered.
+        Name of the expert whose next question limits the share; empty if all questions are answered.
     waiting
         Id of the slowest expert's next question; empty if all are answered.
     """
@@ -47,25 +47,29 @@ class QueueShare:
 def share_queues(store: Store) -> QueueShare:
     """Compute the share of the queue that the slowest expert has reached.
 
-    A reassigned question stays in the queue of the expert for whom it was drawn. Control questions and second
-    questions are ignored.
+    A reassigned question stays in the queue of the expert for whom it was drawn, but is named with the expert
+    who has it now. Control questions and second questions are ignored.
     """
     order = store.columns.read_order()
     if not order.experts:
         return QueueShare(passed={})
     is_open = np.array([name is not None for name in order.open_ids])
     queues = read_queues(order.expert, order.place, ~is_open, len(order.experts))
+    takers = {name: handed.taker for name, handed in store.people.read_handovers().items()}
     passed = defaultdict[str, list[tuple[int, str]]](list)
     for row in np.flatnonzero(queues.passed).tolist():
-        passed[order.experts[order.expert[row]]].append((int(queues.rank[row]), order.open_ids[row] or ""))
+        name = order.open_ids[row] or ""
+        holder = takers.get(name, order.experts[order.expert[row]])
+        passed[holder].append((int(queues.rank[row]), name))
     share = queues.reached / queues.asked
     slowest = int(np.argmin(share))
     next_one = np.flatnonzero((order.expert == slowest) & (queues.rank == queues.reached[slowest]))
+    waiting = (order.open_ids[next_one[0]] or "") if next_one.size else ""
     return QueueShare(
         share=float(share[slowest]),
         passed={name: tuple(name for _, name in sorted(rows)) for name, rows in sorted(passed.items())},
-        slowest=order.experts[slowest] if is_open.any() else "",
-        waiting=(order.open_ids[next_one[0]] or "") if next_one.size else "",
+        slowest=takers.get(waiting, order.experts[slowest]) if is_open.any() else "",
+        waiting=waiting,
     )
 
 

@@ -56,10 +56,16 @@ class WrongRows:
         raise self._found.error(good, _MEND) from fatal
 
 
-def fill(portion: Portion, columns: Sequence[str], needed: str, note: Note) -> Iterator[FilledRow]:
+def fill(
+    portion: Portion,
+    columns: Sequence[str],
+    needed: str,
+    note: Note,
+    skip: Callable[[Row], object] | None = None,
+) -> Iterator[FilledRow]:
     """Yield each row in which the last of `columns` is filled in, with the text of that cell.
 
-    Malformed rows are passed to `note`.
+    Malformed rows are passed to `note`, and rows in which the cell is empty to `skip`.
 
     Raises
     ------
@@ -77,6 +83,8 @@ def fill(portion: Portion, columns: Sequence[str], needed: str, note: Note) -> I
         value = row.fields[columns[-1]]
         if said := ("" if value is None else str(value)).strip():
             yield row, said
+        elif skip is not None:
+            skip(row)
 
 
 def _check_columns(row: Row, columns: Sequence[str], needed: str) -> None:
@@ -110,11 +118,15 @@ def check_stored(row: Row, column: str, stored: str, again: str) -> None:
 
 
 class Comments:
-    """Counts comments that are left out because an earlier comment on the same question is kept."""
+    """Counts comments that are left out: without an answer, or after another one on the same question."""
 
     def __init__(self) -> None:
         self._first = dict[str, int]()
-        self._left = 0
+        self._left = self._alone = 0
+
+    def count_alone(self, comments: Iterable[object]) -> None:
+        """Count the comments among the cells of rows without an answer."""
+        self._alone += sum(bool(str(comment or "").strip()) for comment in comments)
 
     def record_comments(self, ids: Iterable[str], comments: Iterable[str]) -> None:
         """Record the comments of new answers."""
@@ -133,6 +145,9 @@ class Comments:
         if self._left:
             told = "comment differs" if self._left == 1 else "comments differ"
             say(f"{self._left:,} {told} from earlier comments; only the earlier comments are kept")
+        if self._alone:
+            told = "comment has" if self._alone == 1 else "comments have"
+            say(f"{self._alone:,} {told} no answer in the same row, and cannot be kept")
 
 
 def check_shown(row: Row, cells: Mapping[str, str]) -> None:

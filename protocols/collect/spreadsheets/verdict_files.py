@@ -222,7 +222,9 @@ class VerdictFiles:
         verdicts = [meanings.get(text, "?") for text in said]
         if "?" in verdicts:
             verdicts = [meanings.get(text.strip().lower(), "?") for text in said]
+        alone = list[str]()
         if "" in verdicts:
+            alone = [comment for comment, verdict in zip(comments, verdicts, strict=False) if not verdict]
             names, experts, comments = (list(compress(c, verdicts)) for c in (names, experts, comments))
             shown = [list(compress(column, verdicts)) for column in shown]
             verdicts = list(filter(None, verdicts))
@@ -239,6 +241,7 @@ class VerdictFiles:
         if not is_new or (shown and not is_checked and self._asked.find_marks(names) != mark_shown(*shown)):
             return None
         self._note_comments(names, comments, stored)
+        self._comments.count_alone(alone)
         self._given.update(values)
         return list(zip(names, experts, verdicts, repeat(SOURCE), comments, strict=False))
 
@@ -260,7 +263,9 @@ class VerdictFiles:
     def _read_filled(self, portion: Portion, path: str | Path) -> list[ReplyFields]:
         """Return the replies of a portion, checking it row by row."""
         wrong = list[DataError]()
-        filled = list(fill(portion, _YES_NO, _NEEDED, wrong.append))
+        alone = list[Row]()
+        filled = list(fill(portion, _YES_NO, _NEEDED, wrong.append, alone.append))
+        self._comments.count_alone(row.fields.get("comment") for row in alone)
         ids = [read_id(str(row.fields["question_id"]), QUESTION_PREFIX) for row, _ in filled]
         experts = dict(zip(ids, self._asked.find_experts(ids), strict=True))
         cells, read, stored = self._asked.find_cells(ids), cell_reader(path), self._asked.find_said(ids)
