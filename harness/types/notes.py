@@ -150,9 +150,9 @@ class NoteKind(Enum):
     )
     FIXED_PANEL = (
         "the annotators are a fixed panel: {}",
-        "they are not drawn from a pool, so U_e and U_star do not certify",
+        "they are not drawn from a pool, so U(e) and U* do not certify",
     )
-    ASSUMPTION_1_FAILS = ("assumption 1 fails: {}", "on the oracle labels; U_e and U_star do not certify")
+    ASSUMPTION_1_FAILS = ("assumption 1 fails: {}", "on the oracle labels; U(e) and U* do not certify")
     ASSUMPTION_2_FAILS = (
         "assumption 2 fails: {}",
         "on the oracle labels; L is then no lower bound, so nothing can be certified",
