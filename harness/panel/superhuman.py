@@ -44,7 +44,7 @@ from oversight.harness.panel.certificate import (
 from oversight.harness.panel.direct_comparison import DirectPlan, direct_plan, disagreement_rate
 from oversight.harness.panel.ratings import Panel, aggregate_votes, agreement_with
 from oversight.harness.panel.weighted_units import CLUSTERS_ARE_DRAWS
-from oversight.harness.types import Displayable, HtmlTable, Note, NoteKind, ResultWithNotes
+from oversight.harness.types import Displayable, HtmlTable, Note, NoteKind, ResultWithNotes, percent
 
 LEAST = 1e-6
 """Two-sided level of the interval in `AssumptionCheck.overstated` if the one-sided level is at most ½."""
@@ -363,7 +363,9 @@ class Superhuman(ResultWithNotes, Displayable):
 
     def __str__(self) -> str:
         """Return the verdict, and the lower bound of the model's accuracy that supports it."""
-        bound = f"model = aggregate on {self.L:.4f} of {self.N:,} items, at least {self.L_low:.4f}"
+        bound = (
+            f"model = aggregate on {percent(self.L)} of {self.N:,} items; lower bound {percent(self.L_low)}"
+        )
         return f"{self.verdict}\n{bound}"
 
     def records(self) -> list[dict[str, Any]]:
