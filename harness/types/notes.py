@@ -72,9 +72,9 @@ class NoteKind(Enum):
         "no answer shows which model is right on items where the models differ; only how often they "
         "differ is known"
     )
-    ALLOWS_FOR_MISSING = "the interval holds for every possible answer to the unanswered questions"
+    ALLOWS_FOR_MISSING = "the interval allows for every possible answer to the unanswered questions"
     MISSING = (
-        "{}; the interval holds for every possible result on these items",
+        "{}; the interval allows for every possible result on these items",
         "{missing} of {of} items failed or had no answer",
     )
     ANSWERING_RATES = (
@@ -204,7 +204,7 @@ class Note:
     --------
     >>> note = Note(NoteKind.MISSING, {"missing": 3, "of": 200})
     >>> str(note)
-    '3 of 200 items failed or had no answer; the interval holds for every possible result on these items'
+    '3 of 200 items failed or had no answer; the interval allows for every possible result on these items'
     >>> note.flag
     'missing: 3 of 200 items failed or had no answer'
     """
