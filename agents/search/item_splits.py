@@ -62,7 +62,7 @@ class AnswerGaps:
         return (
             f"{self.missing} of {self.asked} questions have neither a yes nor a no, and items without an "
             f"answer are left out; with their answers, the accuracy could be anywhere from "
-            f"{least:.0%} to {most:.0%}"
+            f"{100 * least:.1f} % to {100 * most:.1f} %"
         )
 
 

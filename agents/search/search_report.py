@@ -321,6 +321,11 @@ def _difference(
         return f"unknown: {error}"
     points, low, high = (100 * x for x in (pair.difference, pair.low, pair.high))
     found = f"{points:+z.1f} points, 95 % interval {low:+z.1f} to {high:+z.1f} ({pair.items} items)"
+    found += ", so " + (
+        "it is not decided which is better"
+        if low <= 0 <= high
+        else f"the winner is {'better' if low > 0 else 'worse'} than the start"
+    )
     winner, start = (math.nan if each is None else 100 * each.clipped for each in estimates)
     if f"{winner - start:+z.1f}" not in (f"{points:+z.1f}", "+nan"):
         found += (

@@ -95,7 +95,10 @@ def compare_study(
         found = found.doubted(opened.repeated)
         chosen_by = {name: opened.explain_choice(name) for name in models}
         found = found.with_pairs(
-            [replace(p, why=p.why or chosen_by[p.first] or chosen_by[p.second]) for p in found.pairs]
+            [
+                replace(p, why="; ".join(filter(None, [chosen_by[p.first], chosen_by[p.second], p.why])))
+                for p in found.pairs
+            ]
         )
         remarks = [corrected, opened.tell_unused()]
         if found.ranking is not None:

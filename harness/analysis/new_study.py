@@ -317,33 +317,33 @@ STUDY = """\
 
 [study]
 name = {name}
-{seed}# of every random draw; keep it secret, and change it before the first routing only
+{seed}# seed of all random draws; keep it secret, and change it only before the first draw
 store = "study.db"             # a file, or postgresql://HOST/NAME
 
 [items]
 {source}
-{id}# column with a unique id (a hash of text and options if there is none)
+{id}# column with a unique id (default: a hash of text and options)
 {text}# column with the text of the question
 {meta}# columns to keep, for estimates by stratum
 # cluster = "patient"          # column whose equal values make items depend on each other
-# limit = 500                  # read only the first so many
-# skip_bad = true              # leave wrong rows out, and count them
+# limit = 500                  # read only the first 500 items
+# skip_bad = true              # leave out wrong rows, and count them
 
 [experts]
 roster = "experts.toml"
 {protocol}# how questions are drawn, one of:
 #     "partitioned"            # every item to one expert, drawn uniformly over the options
-#     "targeted"               # asks where the models (run first) predict: far fewer questions
+#     "targeted"               # asks about options that models chose (run them first): far fewer questions
 #     "sequential"             # asks about predicted options until every item is resolved
 #     "disagreement"           # compares two models: asks only where they differ
 #     "panel"                  # several annotators choose among all options: see docs/panels.md
 # options_per_item = 1         # partitioned: ask about m different options of each item
 # annotators_per_item = 3      # panel: of the experts with classes = ["*"]
 # question_text = "Is the answer $option?"  # the question, in the experts' language
-# models = ["small"]           # the others: whose predictions to look at (default: all that were run)
-# gold = "gold.csv"            # items of known answer, inserted into the queues: see docs/controls.md
-# repeat = 0.05                # so many questions once more to the same expert, and to a second one:
-# overlap = 0.05
+# models = ["small"]           # models whose answers decide what is asked (default: all that were run)
+# gold = "gold.csv"            # items with known answers, asked as control questions: see docs/controls.md
+# repeat = 0.05                # share of questions that the same expert is asked again
+# overlap = 0.05               # share of questions that a second expert is also asked
 
 # [label_studio]               # for `oversight label push`; see docs/label-studio.md
 # instructions = "Read the note. Would you treat this patient?"
@@ -354,11 +354,11 @@ roster = "experts.toml"
 # start = "cot"                # the workflow that you would use now, or a file with your prompt
 
 [prompt]
-template = "prompt.txt"        # fields: $text $options $names $letters; built-in one if left out
+template = "prompt.txt"        # fields: $text $options $names $letters; default: a built-in prompt
 # system = "system.txt"        # system prompt
-# max_words = 200              # show at most so many words of a text
-# answer = "line"              # or "schema", "choice", "free": the form in which answers are asked for
-# pattern = '(?P<answer>\\w+)$' # or a pattern of your own, whose group holds the option
+# max_words = 200              # show at most 200 words of a text
+# answer = "line"              # the form of answers that the prompt requests; or "schema", "choice", "free"
+# pattern = '(?P<answer>\\w+)$' # your own pattern; its group `answer` holds the option
 
 {model}
 {max_tokens}# room to think before the last line; a model that reasons at length needs thousands
@@ -372,13 +372,13 @@ template = "prompt.txt"        # fields: $text $options $names $letters; built-i
 # api_key_env = "OPENAI_API_KEY"   # the key is read from this environment variable, never from here
 # concurrency = 8
 # structured = "auto"              # answer in a JSON Schema where the endpoint can
-# samples = 1                      # several answers per item are put to a vote
-#     python = "module:function"   # or command = ["./program"], in place of an endpoint
+# samples = 1                      # answers per item; several are combined by a vote
+# python = "module:function"       # instead of an endpoint; or command = ["./program"]
 
 [estimate]
 level = 0.95
 # strata = "subject"           # estimate by this column, or by "confidence", and weight the strata
-# panel = "ratings.csv"        # instead: by how certain a panel's vote on each item is
+# panel = "ratings.csv"        # or by the certainty of a panel's vote on each item
 """
 
 LOCAL_MODEL = """\

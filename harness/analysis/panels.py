@@ -355,7 +355,7 @@ def certify(
     >>> ratings = example_ratings()
     >>> model = pd.DataFrame({"item": list("abcdef"), "label": list("xyxyxy")})
     >>> print(ov.certify(ratings, model).verdict)
-    not certified; with 53 items, the same margin would be, if the model does not share the annotators' errors
+    not certified; 53 items with this margin would suffice, if the model does not share the annotators' errors
     """
     if weights is not None:
         check_mapping("weights", weights, "annotator to weight")

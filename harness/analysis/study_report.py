@@ -185,7 +185,7 @@ class ModelReport:
         return self.accuracy.why if self.accuracy and self.usd_per_correct else ""
 
     def doubted(self, why: str) -> ModelReport:
-        """Return the report with `why` as the reason for doubt of each estimate that has none yet."""
+        """Return the report with `why` as the first reason for doubt of each estimate."""
         classes = self.classes
         if classes is not None:
             classes = ClassEstimates(_doubt(classes, why), classes.undefined)
@@ -193,7 +193,10 @@ class ModelReport:
 
 
 def _doubt(estimates: Mapping[str, Estimate], why: str) -> dict[str, Estimate]:
-    return {name: replace(estimate, why=estimate.why or why) for name, estimate in estimates.items()}
+    return {
+        name: replace(estimate, why="; ".join(filter(None, [why, estimate.why])))
+        for name, estimate in estimates.items()
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -81,13 +81,19 @@ def _exported_answer(row: Row) -> ForeignAnswer:
     )
 
 
+def _list_columns(row: Row) -> str:
+    return f"there are: {', '.join(list(row.fields)[:12])}"
+
+
 def _table_answer(row: Row) -> ForeignAnswer:
     if row.fields.keys() >= _EXPORTED:
         return _exported_answer(row)
     if not {"id", *_ASKED} & set(row.fields):
-        raise row.error("id", "there is neither a column id nor a column text")
+        raise row.error("id", f"there is neither a column id nor a column text; {_list_columns(row)}")
     if not {"prediction", "raw"} & set(row.fields):
-        raise row.error("prediction", "there is neither a column prediction nor a column raw")
+        raise row.error(
+            "prediction", f"there is neither a column prediction nor a column raw; {_list_columns(row)}"
+        )
     confidence = row.number("confidence")
     if confidence is not None and not 0 <= confidence <= 1:
         raise row.error("confidence", f"must be between 0 and 1, is {confidence:g}")

@@ -827,7 +827,8 @@ def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
         return Check.not_made(_NAME, why)
     p, expert, yes, n, others = min(found)
     p = min(1.0, p * len(found))
-    text = f"furthest off: {names[expert]}, {yes} yes of {n} answers where others say yes to {others:.0%}"
+    own = f"furthest off: {names[expert]}, {yes} yes of {n} comparable answers"
+    text = f"{own}; others say yes to {others:.0%}"
     odd = (
         "; the expert's answers may be unrelated to the items, or models may never be right about the "
         "expert's class"

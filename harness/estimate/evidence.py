@@ -758,7 +758,7 @@ class HiddenRange:
         low, high = sorted((self.worst.clipped, self.best.clipped))
         return (
             f"{self.missing} of {self.of} questions without a yes or no: the estimate could be anywhere from "
-            f"{low:.3f} to {high:.3f}"
+            f"{100 * low:.1f} % to {100 * high:.1f} %"
         )
 
 

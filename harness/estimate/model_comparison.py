@@ -511,7 +511,7 @@ def explain_hidden(
         return ""
     return (
         f"{missing} of {put} questions have no yes or no: the estimate could be anywhere from "
-        f"{max(-1.0, middle - reach):+.3f} to {min(1.0, middle + reach):+.3f}"
+        f"{100 * max(-1.0, middle - reach):+.1f} to {100 * min(1.0, middle + reach):+.1f} points"
     )
 
 

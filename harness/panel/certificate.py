@@ -99,7 +99,7 @@ def count_units(unit: IntArray) -> Units:
 WHOLE = 1e-9
 ITEMS_ARE_DRAWS = "items are an independent sample of those meant"
 CEILING_ASSUMPTIONS = (
-    "for U_e and U_star: an item's annotators are drawn from a pool, and one is right more often where "
+    "for U(e) and U*: an item's annotators are drawn from a pool, and one is right more often where "
     "another is (Theorem 1, assumption 2)",
     "where the aggregate is wrong, the model names the truth at least as often as the aggregate's "
     "wrong class (Theorem 3, assumption 6)",

@@ -44,7 +44,7 @@ from oversight.harness.panel.certificate import (
 from oversight.harness.panel.direct_comparison import DirectPlan, direct_plan, disagreement_rate
 from oversight.harness.panel.ratings import Panel, aggregate_votes, agreement_with
 from oversight.harness.panel.weighted_units import CLUSTERS_ARE_DRAWS
-from oversight.harness.types import Displayable, HtmlTable, Note, NoteKind, ResultWithNotes
+from oversight.harness.types import Displayable, HtmlTable, Note, NoteKind, ResultWithNotes, percent
 
 LEAST = 1e-6
 """Two-sided level of the interval in `AssumptionCheck.overstated` if the one-sided level is at most ½."""
@@ -231,9 +231,9 @@ def list_conditions(
                 assumed="the model does not share the annotators' errors: where their aggregate is wrong, it "
                 "names the truth at least as often as the aggregate's wrong class",
                 unseen=_unseen(check, level, margin),
-                refuted_by="an expert's truth on items of which some have a wrong aggregate: there the model "
-                "gives the aggregate's wrong class more often than the truth, as one would that copies the "
-                "annotators or learned from them",
+                refuted_by="an expert's truth on items with a wrong aggregate, if on these the model "
+                "gives the aggregate's wrong class more often than the truth; a model that copies the "
+                "annotators, or learned from them, does this",
             )
         )
     if not set(certified) & set(ASSUMPTION_FREE) and (check is None or not check.first_holds):
@@ -266,6 +266,15 @@ CEILING_NAMES = {
     "U_panel": "U(p), these annotators, nothing assumed",
 }
 """Ceiling (upper bound of the average annotator's accuracy) → its name in tables."""
+
+
+def sign_of(ceiling: str) -> str:
+    """Return the sign of a ceiling, with which its name in tables begins.
+
+    >>> sign_of("U_panel")
+    'U(p)'
+    """
+    return CEILING_NAMES[ceiling].split(",")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -354,7 +363,9 @@ class Superhuman(ResultWithNotes, Displayable):
 
     def __str__(self) -> str:
         """Return the verdict, and the lower bound of the model's accuracy that supports it."""
-        bound = f"model = aggregate on {self.L:.4f} of {self.N:,} items, at least {self.L_low:.4f}"
+        bound = (
+            f"model = aggregate on {percent(self.L)} of {self.N:,} items; lower bound {percent(self.L_low)}"
+        )
         return f"{self.verdict}\n{bound}"
 
     def records(self) -> list[dict[str, Any]]:
@@ -413,17 +424,19 @@ class Superhuman(ResultWithNotes, Displayable):
         needed.
         """
         if self.certified:
-            found = f"better than the average annotator at {self.level:.0%}, by {', '.join(self.certified)}"
+            signs = ", ".join(sign_of(ceiling) for ceiling in self.certified)
+            found = f"better than the average annotator at {self.level:.0%}, by {signs}"
             if self.conditions:
                 found = f"CONDITIONAL: {found}, only if {' and if '.join(c.assumed for c in self.conditions)}"
             return found
         if self.items_needed is not None:
             shared = "if the model does not share the annotators' errors"
             items = f"{self.items_needed:,} items" + (" in clusters like these" if self.clusters else "")
-            return f"not certified; with {items}, the same margin would be, {shared}"
+            return f"not certified; {items} with this margin would suffice, {shared}"
         if not self.valid:
             return "not certified: an assumption fails on the oracle labels, and L is no lower bound"
-        return f"not certified, and on no number of items would it be: L does not exceed {self.valid[0]}"
+        ceiling = sign_of(self.valid[0])
+        return f"not certified, and more items would not help: L does not exceed {ceiling}"
 
 
 def list_valid_ceilings(
@@ -552,7 +565,7 @@ def assess_superhuman(
     >>> panel = example_panel()
     >>> found = assess_superhuman(panel, np.array([0, 1, 0, 1, 0, 1]))
     >>> print(found.verdict)
-    not certified; with 53 items, the same margin would be, if the model does not share the annotators' errors
+    not certified; 53 items with this margin would suffice, if the model does not share the annotators' errors
     """
     if len(panel.annotators) < 2:
         raise EstimateError(f"annotators must be at least 2; the only one is {panel.annotators[0]!r}")

@@ -239,7 +239,7 @@ def lineage_lines(candidates: Sequence[SearchedCandidate], scale: str = "accurac
         if (s := c.standing) is not None:
             standing = f"{s.text(scale)} on {s.n_items} items, {s.tokens:.0f} tokens{s.shares}"
             verdict = f", {s.verdict} (P {s.p_better:.2f})" if s.verdict else ""
-        change = f": {c.note.splitlines()[0][:60]}" if c.note and c.parents else ""
+        change = f": {_shorten(c.note.splitlines()[0])}" if c.note and c.parents else ""
         lines.append(f"{mark} {'  ' * depth}{on_one_line(c.name)} [{c.id}] {standing}{verdict}{change}")
         for child in children.get(c.id, ()):
             add(child, depth + 1)
@@ -247,6 +247,11 @@ def lineage_lines(candidates: Sequence[SearchedCandidate], scale: str = "accurac
     for root in children.get("", ()):
         add(root, 0)
     return lines
+
+
+def _shorten(note: str) -> str:
+    """Return a note of at most 60 characters; a note that is cut ends with an ellipsis."""
+    return note if len(note) <= 60 else f"{note[:59].rstrip()}…"
 
 
 def winner_lines(w: SearchedWinner, scale: str = "accuracy") -> list[str]:
@@ -273,7 +278,7 @@ def winner_lines(w: SearchedWinner, scale: str = "accuracy") -> list[str]:
         lines = [f"{name}{percent(test.clipped)} on the sealed test, {100 * test.level:.0f} % {ends}{cost}"]
         lines.append(f"on the items by which it was chosen (may be too high): {chosen}")
     if w.why:
-        lines.append(f"the winner's interval may not hold: {on_one_line(w.why)}")
+        lines.append(f"the interval of the corrected accuracy may not hold: {on_one_line(w.why)}")
     if w.test is not None and w.start_test is not None:
         lines.append(f"test, winner: {w.test}")
         lines.append(f"test, start:  {w.start_test}")

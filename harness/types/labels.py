@@ -175,7 +175,8 @@ class Labels(Sequence[Label]):
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
 
     def __repr__(self) -> str:
-        return f"<{len(self)} labels of {len(self.design.asked)} items>"
+        items = self.design.asked or {label.item_id for label in self}
+        return f"<{len(self)} labels of {len(items)} items>"
 
     def on(self, items: Collection[str]) -> Labels:
         """Return the labels of the items with these ids, with the same design."""

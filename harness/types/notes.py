@@ -72,9 +72,9 @@ class NoteKind(Enum):
         "no answer shows which model is right on items where the models differ; only how often they "
         "differ is known"
     )
-    ALLOWS_FOR_MISSING = "the interval holds for every possible answer to the unanswered questions"
+    ALLOWS_FOR_MISSING = "the interval allows for every possible answer to the unanswered questions"
     MISSING = (
-        "{}; the interval holds for every possible result on these items",
+        "{}; the interval allows for every possible result on these items",
         "{missing} of {of} items failed or had no answer",
     )
     ANSWERING_RATES = (
@@ -150,9 +150,9 @@ class NoteKind(Enum):
     )
     FIXED_PANEL = (
         "the annotators are a fixed panel: {}",
-        "they are not drawn from a pool, so U_e and U_star do not certify",
+        "they are not drawn from a pool, so U(e) and U* do not certify",
     )
-    ASSUMPTION_1_FAILS = ("assumption 1 fails: {}", "on the oracle labels; U_e and U_star do not certify")
+    ASSUMPTION_1_FAILS = ("assumption 1 fails: {}", "on the oracle labels; U(e) and U* do not certify")
     ASSUMPTION_2_FAILS = (
         "assumption 2 fails: {}",
         "on the oracle labels; L is then no lower bound, so nothing can be certified",
@@ -204,7 +204,7 @@ class Note:
     --------
     >>> note = Note(NoteKind.MISSING, {"missing": 3, "of": 200})
     >>> str(note)
-    '3 of 200 items failed or had no answer; the interval holds for every possible result on these items'
+    '3 of 200 items failed or had no answer; the interval allows for every possible result on these items'
     >>> note.flag
     'missing: 3 of 200 items failed or had no answer'
     """

@@ -212,7 +212,7 @@ def _describe_in_order(store: Store, places: Iterable[int]) -> Iterator[tuple[in
 def _say_contents(items: int, of: int, *, texts: bool) -> str:
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     if not items:
-        return f"Written {when}. This file holds no items, and asks no server."
+        return f"Written {when}. This file holds no items and needs no network."
     what = (
         "with their texts, experts' answers and models' replies"
         if texts
@@ -221,4 +221,4 @@ def _say_contents(items: int, of: int, *, texts: bool) -> str:
     part = (
         "" if items == of else ": first those that an expert refuted, then those that models disagree about"
     )
-    return f"Written {when}. This file holds {items:,} of {of:,} items{part}, {what}, and asks no server."
+    return f"Written {when}. This file holds {items:,} of {of:,} items{part}, {what}. It needs no network."

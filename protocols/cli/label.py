@@ -52,10 +52,11 @@ def route(args: argparse.Namespace, study: Study) -> None:
     drawn = route_panel(study) if panel else route_questions(study, **numbers)
     total, loads = drawn.asked.total(), drawn.asked.values()
     if panel:
+        each = f"{min(loads)} to {max(loads)}" if min(loads) < max(loads) else f"{max(loads)}"
         text = (
             f"{counted(drawn.items, 'item')}, {drawn.each} of {drawn.annotators} annotators each: "
             f"{counted(total, 'rating')} to "
-            f"give ({drawn.new} new), {min(loads)} to {max(loads)} per person; next: oversight label "
+            f"give ({drawn.new} new), {each} per person; next: oversight label "
             "export, or push"
         )
     elif study.experts.statement.asks_on and not total:

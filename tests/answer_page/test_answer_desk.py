@@ -288,3 +288,15 @@ def test_without_questions_it_says_what_to_do(tmp_path: Path) -> None:
     study = lay_out(tmp_path)
     with Store(study.store_url) as store, pytest.raises(BadInput, match="oversight label route"):
         AnswerDesk(study, store)
+
+
+@pytest.mark.parametrize(("text", "excerpt"), [("x" * 80, "x" * 80), ("y" * 81, "y" * 79 + "…")])
+def test_a_cut_text_of_an_earlier_answer_ends_with_an_ellipsis(
+    tmp_path: Path, text: str, excerpt: str
+) -> None:
+    study = draw(tmp_path / "long", text=text)
+    with Store(study.store_url) as store:
+        desk = AnswerDesk(study, store)
+        assert desk.store_answer("ana", given(open_ids(desk, "ana")[0])) is Outcome.STORED
+        (told,) = desk.tell_given("ana")
+    assert told["excerpt"] == excerpt

@@ -133,7 +133,7 @@ def test_a_workbook_says_how_to_answer_and_this_sheet_is_not_read(
     said = [cell.value for (cell,) in sheet.iter_rows()]
     assert said[:3] == ["Read the note.", "Would you treat <i>this</i> patient?", "heart: Heart & vessels"]
     assert said[3].startswith(f"Answer in the column “{column}” of the sheet “questions”.")
-    assert ("If you cannot tell, say so" in said[-1]) != panel
+    assert ("If you cannot tell, pick “unsure”" in said[-1]) != panel
     assert sheet.protection.sheet
     assert all(cell.protection.locked for (cell,) in sheet.iter_rows())
     names = [cell.value for cell in book["questions"][1]]

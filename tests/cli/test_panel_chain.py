@@ -229,7 +229,10 @@ def test_verbs_that_do_not_fit_say_so(
     assert "15 / 15" in table
     assert "unsure" not in table
     assert main(["label", "route"]) == 0
-    assert "20 items, 3 of 4 annotators each: 60 ratings to give (0 new), 15 to 15" in capsys.readouterr().out
+    assert (
+        "20 items, 3 of 4 annotators each: 60 ratings to give (0 new), 15 per person"
+        in capsys.readouterr().out
+    )
 
 
 def test_a_panels_certainty_makes_the_strata_of_an_estimate(

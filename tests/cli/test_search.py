@@ -104,7 +104,8 @@ def test_show_tells_lineage_front_power_and_winner(
     assert main(["search", "show", "--study", study, "--open-key", str(searched / "key.csv")]) == 0
     text = capsys.readouterr().out
     for part in (
-        r"with \d+ questions at K = 4 \(yes/no answers about a random option\) you cannot see differences",
+        r"with \d+ questions about select items at K = 4 \(yes/no answers about a random option\) you ",
+        r"\ntest, difference: .* points, 95 % interval .* \(\d+ items\), so (it is not|the winner is) ",
         rf"\ntokens: {count_tokens(searched):,} of all calls in the study since this search began",
         r"A/A: the start against itself: .* undecided",
         r"lineage, accuracy with about 95 % \(\* on the front",

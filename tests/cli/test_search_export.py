@@ -73,6 +73,23 @@ def test_a_winner_from_the_library_is_marked(tmp_path: Path, oversight: Any) -> 
     assert f"search {said['search']['id']} chose this workflow" in found["why"]
 
 
+def test_the_choice_is_named_beside_another_reason_for_doubt(tmp_path: Path, oversight: Any) -> None:
+    study, file = str(tmp_path / "study.toml"), tmp_path / "winner.json"
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url, concurrency=4)
+        search = oversight("search", "start", "--study", study)["search"]["id"]
+        with closing(sqlite3.connect(tmp_path / "study.db")) as database, database:
+            database.execute("UPDATE answer SET verdict = 'unsure' WHERE position % 3 = 0")
+        oversight("search", "export", file, "--study", study)
+        (run,) = oversight("run", "--workflow", file, "--study", study)["workflows"]
+        oversight("run", "--study", study)
+        why = oversight("estimate", "--study", study)["models"][run]["accuracy"]["why"]
+        (pair,) = oversight("compare", "--study", study)["comparisons"]
+    for doubts in (why, pair["why"]):
+        assert doubts.startswith(f"search {search} chose this workflow")
+        assert "have no yes or no" in doubts
+
+
 def test_a_study_with_other_options_refuses_an_exported_winner(
     searched: Path, tmp_path: Path, oversight: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -268,3 +268,8 @@ def test_clusters_and_strata_of_several_types_are_refused() -> None:
         ov.accuracy(predictions, labels.clustered(groups), checks=False)
     with pytest.raises(ov.EstimateError, match=told):
         ov.accuracy(predictions, labels, strata=groups, checks=False)
+
+
+def test_labels_of_a_frame_name_the_number_of_their_items() -> None:
+    frame = pd.DataFrame({"id": ["a", "a", "b"], "option": ["x", "y", "x"], "answer": ["no", "no", "no"]})
+    assert repr(ov.labels_from_frame(frame, ["x", "y", "z"])) == "<3 labels of 2 items>"

@@ -289,7 +289,7 @@ def test_counts_without_a_certificate_say_what_would_settle_it(
     bert = '{"L": 0.949, "U_e": 0.939, "N": 1821, "annotators": 3, "classes": 2'
     assert main(["panel", "certify", "--counts", bert + "}"]) == 0
     out = capsys.readouterr().out
-    assert "Not certified; with 3,783 items, the same margin would be" in out
+    assert "Not certified; 3,783 items with this margin would suffice" in out
     assert 'add "disagreement"' in out
     found = oversight("panel", "certify", "--counts", bert + ', "disagreement": 0.118}')
     plans = found["direct"]

@@ -67,14 +67,14 @@ class Power:
     def lines(self) -> list[str]:
         """Return messages that describe the power to the user."""
         more = ", ".join(f"{n:,} for {100 * d:.0f} points" for d, n in self.needed.items())
-        items = "" if self.answers == self.n else f" about {self.n} items"
-        items += "" if self.units == self.n else f" in clusters that count as {self.units:.0f} items,"
-        other = "; ".join(f"{name}: {100 * d:.0f} points" for name, d in self.alternatives.items())
+        items = "select items" if self.answers == self.n else f"{self.n} select items"
+        clusters = "" if self.units == self.n else f", in clusters that count as {self.units:.0f} items"
+        other = "; ".join(f"{100 * d:.0f} points with {name}" for name, d in self.alternatives.items())
         return [
-            f"with {self.answers} questions{items} at K = {self.K} ({NAMES[self.kind]}) you cannot see "
-            f"differences under {100 * self.detectable:.0f} points between two workflows",
-            f"items of this kind needed: {more}",
-            f"with as many items, one question each, of another kind: {other}",
+            f"with {self.answers} questions about {items} at K = {self.K} ({NAMES[self.kind]}{clusters}) you "
+            f"cannot see differences under {100 * self.detectable:.0f} points between two workflows",
+            f"select items of this kind needed: {more}",
+            f"with as many items, and one question of another kind per item: {other}",
         ]
 
 

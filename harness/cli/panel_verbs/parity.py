@@ -76,7 +76,9 @@ def run(args: argparse.Namespace) -> None:
 def _answer(found: Parity) -> list[str]:
     """Return lines that say whether the model does as well as the humans, with the deciding difference."""
     gap = found.overall.delta
-    answer = "No, it is below." if gap.low > 0 else "It is above." if gap.high < 0 else "Not decided."
+    answer = (
+        "No, it does worse." if gap.low > 0 else "Yes, it does better." if gap.high < 0 else "Not decided."
+    )
     if found.stratify:
         answer += " Each row is a range of certainty."
     low, value, high = (f"{100 * x:+.1f}" for x in (gap.low, gap.value, gap.high))

@@ -221,7 +221,7 @@ def _tell(found: StudyProposal, items: str) -> list[str]:
         "text": found.text,
         "classes": join_names(found.classes),
         "options": "" if found.classes else options,
-        "strata": join_names(found.meta),
+        "columns kept for strata": join_names(found.meta),
         "left out": f"{found.label}, which looks like the truth" if found.label else "",
         "max_tokens": str(found.max_tokens),
     }

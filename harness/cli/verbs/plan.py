@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from oversight.harness.store import Store
 
 _NOTE = (
-    "80 % of studies reach the half-width shown; the expected half-width is in brackets.\n"
-    "{power:.0%} of studies detect the difference shown, between a model of this accuracy and one nearer to "
-    "0.5.\n"
-    "Savings are relative to uniform routing (first table) and the sign test on its no-answers (second "
-    "table).\n"
+    "80% of studies reach the half-width shown; the expected half-width is in brackets.\n"
+    "{power:.0%} of studies detect the difference shown, if one model has this accuracy and the other's is "
+    "nearer to 0.5.\n"
+    "Savings are relative to the protocol partitioned (first table) and to its sign test on no-answers "
+    "(second table).\n"
     "Models are assumed to agree as often as language models do on MMLU-Pro.\n"
     "To see what models' votes, a judge or a pool of items save, run oversight plan in a study's folder."
 )

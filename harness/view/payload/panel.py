@@ -34,7 +34,7 @@ from oversight.harness.store import Store
 T = TypeVar("T")
 
 _NO_REFERENCE = (
-    "human-level indices need labels of experts who are not on the panel: set reference under [experts] in "
+    "They need labels of experts who are not on the panel: set reference under [experts] in "
     "study.toml to a file of such labels, or use oversight panel parity --reference FILE"
 )
 

@@ -212,7 +212,7 @@ class AnswerDesk:
             for held, reply in given:
                 item = self._find_items([held.item_id])[held.item_id]
                 shown = self._sheet.show_question(held, item)
-                value, excerpt = reply.value or "skip", item.text[:_EXCERPT]
+                value, excerpt = reply.value or "skip", _shorten(item.text)
                 found.append(
                     {"id": held.id, "question": shown["question"], "excerpt": excerpt, "value": value}
                 )
@@ -312,3 +312,8 @@ def _is_same(known: AuditRecord, event: AuditEvent) -> bool:
 def _hash_key(person: str, key: str) -> str:
     """Hash an answer's key together with the person, so that equal keys of two people do not collide."""
     return sha256(f"{PAGE}\n{person}\n{key}".encode(errors="surrogateescape")).hexdigest()[:32]
+
+
+def _shorten(text: str) -> str:
+    """Return a text of at most `_EXCERPT` characters; a text that is cut ends with an ellipsis."""
+    return text if len(text) <= _EXCERPT else f"{text[: _EXCERPT - 1].rstrip()}…"

@@ -24,7 +24,7 @@ _HOW = (
     "Click on a cell, then pick an answer from its list. All cells in which you cannot write are locked.",
     "Save the file as an Excel workbook (.xlsx) and send it back. You may answer the other questions later.",
 )
-_UNSURE = "If you cannot tell, say so: an empty cell above an answered one counts as passed over."
+_UNSURE = "If you cannot tell, pick “unsure”. Do not leave a cell empty and then answer a later question."
 _LISTS = "choices"
 """Name of the hidden sheet with each row's options; options inside a cell's rule cannot contain commas."""
 

@@ -178,6 +178,6 @@ def test_a_search_says_that_missing_answers_could_change_its_numbers(
     assert "have neither a yes nor a no" in winner["test"]["why"]
     assert main(["search", "show", "--study", path, "--page", str(tmp_path / "page.html")]) == 0
     told = capsys.readouterr().out
-    assert "the winner's interval may not hold: " in told
+    assert "the interval of the corrected accuracy may not hold: " in told
     assert told.count("have neither a yes nor a no, and items") >= 2
     assert "have neither a yes nor a no, and items" in (tmp_path / "page.html").read_text()

@@ -40,6 +40,7 @@ def test_comparison_is_the_same_in_both_orders(
     expect(strip).to_contain_text(f"{pair['verdict']} is better.")
     expect(strip).to_contain_text(f"{first} − {second}: {points(turn * pair['difference'])} points")
     expect(strip).to_contain_text(f"95 % interval {points(low)} to {points(high)}")
+    expect(strip).to_contain_text(f"answers; method: {pair['method']}")
     with Store(read_study(drawn.colours / "study.toml").store_url) as store:
         wanted = StudyItems.read(store).read_page(ItemFilter(disagreed=(first, second)), limit=500)
     names = [*wanted.items.values()]

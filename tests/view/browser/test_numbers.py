@@ -72,6 +72,16 @@ def shows_estimates(page: Page, model: ModelReport) -> None:
         assert shown[7:] == [str(n[kind]) for kind in kinds]
 
 
+def test_assumptions_that_all_estimators_share_are_listed_once(reader: Reader, drawn: Drawn) -> None:
+    page = reader().open(file_of(drawn.colours))
+    page.get_by_role("region", name="Accuracy by experts' answers").get_by_role("link").first.click()
+    page.get_by_text("Assumptions of each estimator").click()
+    folded = page.locator("details", has_text="Assumptions of each estimator")
+    expect(folded.get_by_role("heading", name="All estimators")).to_be_visible()
+    lines = folded.locator("li").all_inner_texts()
+    assert len(lines) == len(set(lines)) > 0
+
+
 def test_exported_file_sends_no_requests(reader: Reader, drawn: Drawn) -> None:
     watched, sent = reader(), list[str]()
 

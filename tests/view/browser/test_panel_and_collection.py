@@ -89,6 +89,7 @@ def test_a_panels_page_shows_its_numbers_with_titles_units_and_reasons(page: Pag
     last = page.locator("tr.main", has_text="all items")
     expect(last).to_contain_text(f"{100 * overall['human']['value']:.1f} %")
     expect(last).to_contain_text(f"{100 * overall['model']['low']:.1f} % – ")
+    expect(page.get_by_text("They need labels of experts who are not on the panel")).to_be_visible()
     for what in ("human-level indices", "certificate and parity"):
         expect(page.get_by_text(f"Not computed: {what}.")).to_be_visible()
     expect(page.get_by_text("there is no value for the item 'i20'")).to_be_visible()

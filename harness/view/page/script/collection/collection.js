@@ -82,8 +82,8 @@ function drawPeople({ people, is_panel: panel, campaign }, frame) {
     }),
     dataTable({ name: "collection-people", caption: `Progress per ${who}`, columns, rows: people }),
     timed && people.every((row) => row.timed === row.answered) ? null
-      : el("p", { class: "quiet" }, "Times are known for answers from Label Studio and the answer page, not for files"
-        + (timed ? `: of ${count(sum(people, "timed"))} of ${count(sum(people, "answered"))} answers.` : ".")),
+      : el("p", { class: "quiet" }, "Only answers from Label Studio and the answer page have a time"
+        + (timed ? `: ${count(sum(people, "timed"))} of ${count(sum(people, "answered"))} answers.` : ", answers from files have none.")),
   ];
 }
 

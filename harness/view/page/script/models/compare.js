@@ -56,7 +56,7 @@ function pairPart(found, first, second) {
       verdict: pair.verdict === "tie" ? "They cannot be told apart." : `${pair.verdict} is better.`,
       details: [
         `${first} − ${second}: ${points(difference)} points, ${interval} ${points(low)} to ${points(high)}, p = ${decimal(pair.p_value)}`,
-        `From ${count(pair.items)} items and ${count(pair.questions)} answers, by ${pair.method}`
+        `From ${count(pair.items)} items and ${count(pair.questions)} answers; method: ${pair.method}`
           + `${pair.adjusted === "none" ? "" : `, adjusted: ${pair.adjusted}`}.`
           + (isJoint(pair) ? " The intervals of all pairs hold together at this level." : ""),
         ...pair.notes,

@@ -50,7 +50,7 @@ function estimatesSection(model) {
     el("h2", {}, "Estimates"),
     pictureOf({
       name: "estimates",
-      title: "All estimates",
+      title: "All estimates with their intervals",
       description: rows.map((row) => `${row.words.estimator}: ${row.words.value}, ${row.words.interval}`).join("; "),
       svg: dotPlot({
         rows: rows.map((row) => ({ label: row.words.estimator, value: row.estimate, low: row.low, high: row.high,
@@ -77,8 +77,18 @@ function estimatesSection(model) {
       ],
     }),
     noteList([...doubtLines(rows, (row) => row.words.estimator), ...model.notes]),
-    el("details", {}, el("summary", {}, "Assumptions of each estimator"),
-      rows.map((row) => [el("h3", {}, row.words.estimator), el("ul", {}, row.assumptions.map((line) => el("li", {}, line)))])));
+    el("details", {}, el("summary", {}, "Assumptions of each estimator"), assumptionLists(rows)));
+}
+
+/** The assumptions, listed once for all estimators that share them. */
+function assumptionLists(rows) {
+  const lists = new Map();
+  for (const row of rows) {
+    const key = row.assumptions.join("\n");
+    lists.set(key, { lines: row.assumptions, names: [...(lists.get(key)?.names ?? []), row.words.estimator] });
+  }
+  return [...lists.values()].map(({ lines, names }) => [
+    el("h3", {}, lists.size === 1 ? "All estimators" : names.join(", ")), el("ul", {}, lines.map((line) => el("li", {}, line)))]);
 }
 
 function classesSection(model) {

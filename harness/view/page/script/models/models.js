@@ -120,7 +120,6 @@ export function closingFigure(closings) {
   const kind = doubtful.length === drawn.length ? "" : watchable
     ? `${each} holds at every number of answers: you may look at any time, and stop when you like.`
     : `${each} holds at a number of answers that was fixed beforehand, not where it looks best.`;
-  const marked = doubtful.length ? `(!) may not hold: ${doubtful.map((closing) => closing.model).join(", ")}.` : "";
   return el("div", {}, pictureOf({
     name: `closing-${drawn.map((closing) => closing.model).join("-")}`.replace(/[^\w-]/g, "-"),
     title: "Accuracy and its interval by number of labels",
@@ -128,7 +127,7 @@ export function closingFigure(closings) {
       `${markedName(closing)}: with ${last[place].labels} answers ${percent(last[place].low)} to ${percent(last[place].high)}`)
       .join("; "),
     svg: lineChart({ series, axes: { x: { title: "answers, in the order of the draw" }, y: { title: "accuracy" } } }),
-    note: [kind, marked, "Answers are in the order of the draw, not in the order of arrival."].filter(Boolean).join(" "),
+    note: [kind, "Answers are in the order of the draw, not in the order of arrival."].filter(Boolean).join(" "),
   }), doubts, reasons);
 }
 

@@ -12,7 +12,8 @@ const CEILING_SIGNS = { U_star: "U*", U_e: "U(e)", U_panel: "U(p)", U_t: "U(t)" 
 export function drawCertificate({ name, file, certificate: found, undefined: why }, ceilings) {
   return [
     found.conditions.length > 0 && el("ul", {}, found.conditions.map((condition) =>
-      el("li", {}, `Not known: ${condition.unseen}. It would be refuted by ${condition.refuted_by}.`))),
+      el("li", {}, "It is not known whether the certificate's condition is met: "
+        + `${condition.unseen}. The condition would be refuted by ${condition.refuted_by}.`))),
     boundsPicture(name, file, found),
     boundsTable(file, found, ceilings),
     found.growth.length > 1 ? growthPicture(name, file, found)
@@ -71,7 +72,7 @@ function boundsTable(file, found, ceilings) {
       { title: `at ${percent(found.level, 0)}`, number: true, value: (row) => row.confident, hint: "one-sided confidence bound",
         node: (row) => percent(row.confident, 2) },
       { title: "confidence that the model is above", number: true, value: (row) => row.confidence,
-        node: (row) => (row.confidence === null ? "" : percent(row.confidence, 2)) },
+        node: (row) => (row.confidence === null ? "" : row.confidence > 0 ? percent(row.confidence, 2) : "none") },
       { title: "what it is", value: (row) => row.note },
     ],
     rows,

@@ -115,7 +115,7 @@ export function drawBar({ question, value, reviewed }, { answer, back, goOn, per
 /** In place of a question: a title, a sentence, and a way back where there is one. */
 export function drawMessage(title, text, back = null) {
   refill(part("main"), el("div", { class: "message" }, el("h1", { id: "question", tabindex: "-1" }, title),
-    el("p", {}, text), back && el("button", { class: "plain", id: "back", onclick: back }, "‹ Back to the last", kbd("z"))));
+    el("p", {}, text), back && el("button", { class: "plain", id: "back", onclick: back }, "‹ Back to the last question", kbd("z"))));
   part("bar").hidden = true;
   refill(part("bar"));
 }

@@ -186,7 +186,7 @@ function show() {
     keptNames(`${link}:draft:`).forEach(forget);
     pause("finished", state.of === 1 ? "Your question is answered" : `All ${state.of} questions are answered`,
       unsent.length ? "Leave this page open until your last answers are sent."
-        : "Thank you. You can close this page; should more questions come, they appear here.");
+        : "Thank you. You can close this page. New questions will appear here.");
   }
 }
 
