@@ -100,7 +100,7 @@ def test_names_of_models_may_hold_other_ends_of_lines() -> None:
 
 def test_columns_are_those_with_strata(tmp_path: Path) -> None:
     fill(lay_out(tmp_path))
-    study = read_study(tmp_path / "study.toml", {"items": {"cluster": "@text"}})
+    study = read_study(tmp_path / "study.toml", {"items.cluster": "@text"})
     with Store(study.store_url) as store:
         assert read_frame(study, store)["columns"] == ["level"]
 
