@@ -116,7 +116,7 @@ def report_lines(report: JudgeReport) -> list[Any]:
     ...     lines = report_lines(report_judges(store, study, JudgeQuestion(judges=["careful"])))
     ...
     >>> print(lines[0])
-    careful: not shown to tell true from false; 5 answers about its first choices, at least 20 are needed.
+    careful: not shown to tell true from false; 5 answers about its first choices, at least 20 are needed. (!)
     """
     from rich.text import Text
 
