@@ -152,8 +152,8 @@ class Disagreement(Targeted):
         Targeted.__post_init__(self)
         if len(self.predictions) != 2:
             raise BadInput(
-                f"the protocol 'disagreement' compares 2 models, but {len(self.predictions)} are given; name "
-                'two under [experts], for example models = ["a", "b"]'
+                f"the protocol 'disagreement' compares 2 models, not {len(self.predictions)}; name two under "
+                '[experts], for example models = ["a", "b"]'
             )
 
     def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:
