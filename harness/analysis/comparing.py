@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from oversight.harness.analysis.opened_study import OpenStudy, describe_rates, refuse_panel
+from oversight.harness.analysis.opened_study import ChosenRuns, OpenStudy, describe_rates, refuse_panel
 from oversight.harness.columns import LabelColumns, PredictionColumns, keep_predicted
 from oversight.harness.config import Study
 from oversight.harness.errors import EstimateError, NotIdentified
@@ -66,6 +66,9 @@ def compare_study(
 ) -> StudyComparison:
     """Run `oversight.compare` on the newest runs of the models `names`; None means all except judges.
 
+    If questions were asked only where two models differ, None means the two models that study.toml names
+    under ``[experts]``.
+
     Parameters
     ----------
     store
@@ -87,7 +90,7 @@ def compare_study(
     refuse_panel(study, "compare")
     with Store(study.store_url) if store is None else nullcontext(store) as database:
         opened = OpenStudy(study, database)
-        chosen = opened.choose(names)
+        chosen, left_out = _choose(opened, names)
         models = opened.predict(chosen)
         if len(models) > 1:
             opened.expect_answers()
@@ -110,9 +113,19 @@ def compare_study(
             items={"of": opened.index.size, "predicted": int(np.count_nonzero(answered))},
             questions=opened.questions,
             pool=opened.pool,
-            left_out=chosen.remarks,
+            left_out=left_out,
             remark="; ".join(filter(None, remarks)),
         )
+
+
+def _choose(opened: OpenStudy, names: Sequence[str] | None) -> tuple[ChosenRuns, Sequence[str]]:
+    """Choose the models to compare; return them with remarks on models that are left out."""
+    chosen, drawn = opened.choose(names), opened.study.experts.models
+    others = ", ".join(name for name in chosen.names if name not in drawn)
+    if names is not None or not drawn or not others or opened.labels.tells_accuracy:
+        return chosen, chosen.remarks
+    told = f"{others}: left out, because questions were asked only where {' and '.join(drawn)} differ"
+    return opened.choose(drawn), [*chosen.remarks, told]
 
 
 def _compare(

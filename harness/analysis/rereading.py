@@ -10,7 +10,7 @@ from typing import Any
 
 from oversight.harness.config import RunSpec, Study
 from oversight.harness.errors import BadInput
-from oversight.harness.llm import ReplyForm, Step, read_reply, reply_form_of
+from oversight.harness.llm import ReplyForm, Step, read_open_answer, read_reply, reply_form_of
 from oversight.harness.store import PORTION, Store, split_into_batches
 from oversight.harness.types import Item, Prediction, PredictionStatus, Source
 
@@ -158,7 +158,10 @@ def _read(item: Item, before: Prediction, asked: ReplyForm) -> Prediction:
     is_cut = before.status is PredictionStatus.TRUNCATED
     is_imported = before.source is Source.IMPORT  # letters in imported logs name options in source order
     order = range(len(item.options)) if is_imported else item.permutation
-    read = read_reply(before.raw, item.options if is_imported else item.shown_options, asked, cut=is_cut)
+    if item.is_statement:
+        read = read_open_answer(before.raw, cut=is_cut)
+    else:
+        read = read_reply(before.raw, item.options if is_imported else item.shown_options, asked, cut=is_cut)
     if read.option is None:
         status = PredictionStatus.TRUNCATED if is_cut else PredictionStatus.UNREADABLE
         reason = before.reason if is_cut else read.reason

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +57,9 @@ def report_to_json(report: JudgeReport) -> dict[str, Any]:
         "answers": report.answers,
         "why": report.why or None,
         "judges": [
-            asdict(one) | dict(zip(("informative", "calibrated"), judge_verdict(one), strict=True))
+            asdict(one)
+            | {"holds": one.holds}
+            | dict(zip(("informative", "calibrated"), judge_verdict(one), strict=True))
             for one in report.judges
         ],
         "dependence": None if report.dependence is None else asdict(report.dependence),
@@ -85,7 +86,7 @@ def read_judges(study: Study, store: Store) -> dict[str, Any]:
     told = {
         "verdicts": [verdict_line(report, one) for one in report.judges],
         "about": scope_text(report),
-        "marks": _mark_lines(report.corrected),
+        "marks": _mark_lines(report),
     }
     return report_to_json(report) | told
 
@@ -115,7 +116,7 @@ def report_lines(report: JudgeReport) -> list[Any]:
     ...     lines = report_lines(report_judges(store, study, JudgeQuestion(judges=["careful"])))
     ...
     >>> print(lines[0])
-    careful: not shown to tell true from false; 5 answers about its first choices, at least 20 are needed.
+    careful: not shown to tell true from false; 5 answers about its first choices, at least 20 are needed. (!)
     """
     from rich.text import Text
 
@@ -127,7 +128,7 @@ def report_lines(report: JudgeReport) -> list[Any]:
         lines += [Text(f"\n{scope_text(report)}"), _quality_table(report)]
     lines += [_corrected_table(report)]
     lines += [Text(f"  {one.model}: {one.why}") for one in report.corrected if one.why]
-    lines += [Text(f"  {line}") for line in _mark_lines(report.corrected)]
+    lines += [Text(f"  {line}") for line in _mark_lines(report)]
     lines += [Text(line) for line in dependence_lines(report)]
     lines += [Text(line) for one in report.transport for line in transport_lines(one)]
     lines += [Text(f"note: {line}") for line in report.remarks]
@@ -145,7 +146,7 @@ def verdict_line(report: JudgeReport, quality: JudgeQuality) -> str:
         stated = "no answers to calibrate by"
     elif not quality.curve:
         stated = quality.error.why
-    line = f"{quality.name}: {seen}; {stated}."
+    line = f"{quality.name}: {seen}; {stated}." + ("" if quality.holds else " (!)")
     if any(one.transport.judge == quality.name for one in report.transport):
         line += f" Transport: {transport_verdict(report.transport, quality.name).upper()}."
     return line
@@ -178,14 +179,10 @@ def _quality_table(report: JudgeReport) -> Table:
     table = plain_table("judge", "agrees %", "area", "calibration error", "overconfident by", "answers")
     withheld = []
     for one in report.judges:
-        table.add_row(
-            one.name,
-            measure_text(one.agreement),
-            measure_text(one.area, 1, 2),
-            measure_text(one.error),
-            measure_text(one.bias),
-            str(one.n),
-        )
+        cells = [measure_text(one.agreement), measure_text(one.area, 1, 2)]
+        cells += [measure_text(one.error), measure_text(one.bias)]
+        mark = "" if one.holds else " (!)"
+        table.add_row(one.name, *(cell if cell == "–" else cell + mark for cell in cells), str(one.n))
         for part, measure in (("area", one.area), ("calibration", one.error), ("agreement", one.agreement)):
             if measure.why:
                 withheld.append(f"{one.name}: {part} withheld: {measure.why}")
@@ -212,11 +209,12 @@ def _corrected_table(report: JudgeReport) -> Table:
     return table
 
 
-def _mark_lines(corrected: Sequence[CorrectedAccuracy]) -> list[str]:
-    """Return a line for every model and reason why an interval may not hold."""
-    marked = [
+def _mark_lines(report: JudgeReport) -> list[str]:
+    """Return a line for every judge or model, and reason, whose intervals may not hold."""
+    marked = [f"{one.name}: (!) may not hold: {one.why}" for one in report.judges if not one.holds]
+    marked += [
         f"{one.model}: {caution_text(e)}"
-        for one in corrected
+        for one in report.corrected
         for e in (one.plain, one.judged)
         if e is not None and not e.holds
     ]
@@ -229,13 +227,14 @@ def dependence_lines(report: JudgeReport) -> list[str]:
     if found is None:
         return []
     lines = []
+    mark = "" if all(one.holds for one in report.judges) else " (!)"
     if found.worth is not None:
         told = found.worth.why or f"{measure_text(found.worth, 1, 1)} independent ones"
-        lines.append(f"{len(report.judges)} judges are worth {told}")
+        lines.append(f"{len(report.judges)} judges are worth {told}{mark}")
     for one in (*found.between, *found.with_models):
         told = measure_text(one.correlation, 1, 2)
         told = f"withheld: {one.correlation.why}" if one.correlation.why else told
-        lines.append(f"errors of {one.first} and {one.second}: correlation {told}")
+        lines.append(f"errors of {one.first} and {one.second}: correlation {told}{mark}")
     return lines
 
 
@@ -252,7 +251,7 @@ def transport_lines(one: TransportGroup) -> list[str]:
     ]
     if made.why:
         lines.append(f"  {made.why}")
-    if made.verdict == UNDECIDED and made.calibration is not None:
+    if made.verdict == UNDECIDED and made.calibration is not None and not made.missing:
         more = "more than " + f"{MOST_QUESTIONS:,}" if made.further is None else f"about {made.further:,}"
         effect = "decide it in four of five studies" if made.parts else "give enough answers for a test"
         lines.append(f"  {more} further questions would {effect}")

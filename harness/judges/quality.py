@@ -97,6 +97,8 @@ class JudgeQuality:
         Share of questions on which the judge's yes or no equals the expert's.
     classes
         Sensitivity and specificity by class; empty if items have different options.
+    why
+        Reason why the intervals may not hold; empty if none is known.
     """
 
     name: str
@@ -108,6 +110,12 @@ class JudgeQuality:
     area: Measure
     agreement: Measure
     classes: Sequence[ClassQuality]
+    why: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the intervals have their nominal coverage."""
+        return not self.why
 
 
 def judge_quality(

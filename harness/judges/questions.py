@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from oversight.harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
-from oversight.harness.columns import LabelColumns, PredictionColumns
+from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns
 from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate import (
     RoutedSample,
@@ -86,7 +86,9 @@ class JudgedQuestions:
         return len(self.item)
 
 
-def judged_questions(labels: LabelColumns, models: Sequence[PredictionColumns]) -> JudgedQuestions:
+def judged_questions(
+    labels: LabelColumns, models: Sequence[PredictionColumns], *, missing: int | None = None
+) -> JudgedQuestions:
     """Gather the answered questions on which judges can be measured.
 
     Parameters
@@ -96,6 +98,9 @@ def judged_questions(labels: LabelColumns, models: Sequence[PredictionColumns]) 
     models
         Predictions of the models. If the design allows only questions about predicted options, the questions
         about these models' predictions are gathered.
+    missing
+        Answer, 1 (yes) or 0 (no), that every question without a yes or no gets; None leaves these questions
+        out.
 
     Raises
     ------
@@ -108,7 +113,9 @@ def judged_questions(labels: LabelColumns, models: Sequence[PredictionColumns]) 
     refuse("estimate", labels.conditions)
     part, _ = collected_part(labels, labels.inside)
     if part.is_resolved:
-        return _resolved(part, models)
+        return _resolved(part, models, missing)
+    if missing is not None:
+        part = replace(part, kind=np.where(part.kind == ABSTAINED, missing, part.kind), passed=None)
     sample, predicted, items = routed_pool(part, models)
     if (unequal := find_unequal(part, labels.inside)) is not None:
         sample = unequal.tilt(sample)
@@ -148,21 +155,24 @@ def _routed(
     )
 
 
-def _resolved(part: LabelColumns, models: Sequence[PredictionColumns]) -> JudgedQuestions:
+def _resolved(
+    part: LabelColumns, models: Sequence[PredictionColumns], missing: int | None
+) -> JudgedQuestions:
     """Gather questions about resolved items: for these, the answers show whether each model is right.
 
     If the true option of every resolved item is known, the questions are about all options; otherwise they
-    are only about predicted options.
+    are only about predicted options. All questions about other items get the answer `missing`, if given.
     """
     found = resolved_correctness(part, models)
     known = ~(found.correct == UNKNOWN).any(axis=1)
-    items = found.items[known]
+    is_told = known if missing is None else np.ones_like(known)
+    items, known = found.items[is_told], known[is_told]
     predicted = np.stack([m.option[items] for m in models], axis=1).astype(np.int64)
     n_options = part.item_options
     width = max(int(n_options.max()), int(predicted.max(initial=0)) + 1)
     truth = read_item_answers(part).truth[items]
     scope, inside = OPTIONS, np.arange(width) < n_options[items][:, None]
-    if not (truth >= 0).all():
+    if not (truth[known] >= 0).all():
         scope, inside = PREDICTIONS, _predicted(predicted, np.ones((len(items), width), dtype=np.bool_))
     row, option = np.nonzero(inside)
     stands = find_weights(items, part)
@@ -170,7 +180,7 @@ def _resolved(part: LabelColumns, models: Sequence[PredictionColumns]) -> Judged
         item=items[row],
         option=option.astype(np.int64),
         # If no option of an item was confirmed, its predicted options were refuted.
-        answer=(truth[row] == option).astype(np.float64),
+        answer=np.where(known[row], truth[row] == option, missing or 0).astype(np.float64),
         weight=np.ones(len(row)) if stands is None else stands[row],
         cluster=_clusters(part, items)[row],
         scope=scope,

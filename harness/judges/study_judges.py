@@ -40,6 +40,8 @@ INFORMATIVE, MISLEADING = "informative", "misleading"
 CALIBRATED, MISCALIBRATED = "calibrated", "miscalibrated"
 WIDEST = 1.03
 """Judges are left out if they widen the interval by more than this factor."""
+WIDEST_MISSING = 1.25
+"""A judge's quality is marked if missing answers could widen its agreement's interval by more than this."""
 TOLERANCE = 0.1
 """Largest calibration error of a judge that counts as calibrated."""
 BY_MODEL = "model"
@@ -218,16 +220,18 @@ def report_judges(store: Store, study: Study, asked: JudgeQuestion) -> JudgeRepo
         for name, one in models.items()
     }
     questions, why = _find_questions(opened, models)
+    filled = () if questions is None else _fill_questions(opened, models)
     found: list[JudgeQuality] = []
     dependence = None
     transport: list[TransportGroup] = []
     if questions is not None:
         classes = store.columns.read_classes() or ()
         found = [
-            judge_quality(name, one, questions, classes=classes, level=level) for name, one in judges.items()
+            _mark_missing(judge_quality(name, one, questions, classes=classes, level=level), filled)
+            for name, one in judges.items()
         ]
         dependence = error_dependence(judges, votes, questions, level)
-        transport = _check_groups(opened, asked, judges, models, questions, level)
+        transport = _check_groups(opened, asked, judges, models, (questions, *filled), level)
     return JudgeReport(
         study=study.study.name,
         level=level,
@@ -315,6 +319,27 @@ def _find_questions(
         return None, str(error)
 
 
+def _fill_questions(
+    opened: OpenStudy, models: Mapping[str, PredictionColumns]
+) -> tuple[JudgedQuestions, JudgedQuestions]:
+    """Gather the questions twice: every missing answer counts as no, then as yes."""
+    kept = [keep_drawn(one, opened.labels) for one in models.values()]
+    no, yes = (judged_questions(opened.labels, kept, missing=answer) for answer in (0, 1))
+    return no, yes
+
+
+def _mark_missing(quality: JudgeQuality, filled: Sequence[JudgedQuestions]) -> JudgeQuality:
+    """Add a reason for doubt if missing answers could make the interval of the agreement much wider."""
+    answered, of, mine = quality.n + quality.silent, len(filled[0]), quality.agreement
+    if answered >= of or mine.low is None or mine.high is None:
+        return quality
+    width, share = mine.high - mine.low, (of - answered) / of
+    if (1 - share) * width + share <= WIDEST_MISSING * width:
+        return quality
+    why = f"{of - answered} of {of} questions have no yes or no, which could change the results too much"
+    return replace(quality, why=why)
+
+
 def _correct(
     opened: OpenStudy,
     models: Mapping[str, PredictionColumns],
@@ -367,22 +392,30 @@ def _check_groups(
     asked: JudgeQuestion,
     judges: Mapping[str, JudgeProbabilities],
     models: Mapping[str, PredictionColumns],
-    questions: JudgedQuestions,
+    targets: Sequence[JudgedQuestions],
     level: float,
 ) -> list[TransportGroup]:
-    """Test, with the study's answers, calibrations that were fitted on another study or on other groups."""
+    """Test, with the study's answers, calibrations that were fitted on another study or on other groups.
+
+    Parameters
+    ----------
+    targets
+        Answered questions, then the questions in which missing answers count as no, and as yes.
+    """
     if asked.against is not None and asked.by is not None:
         raise BadInput("give --against or --by, not both")
     found = []
     if asked.against is not None:
         for name, source_judge, source in _read_source(asked.against, judges):
-            transport = _hold(name, judges[name], source_judge, source, questions, asked.margin, level)
+            transport = _hold(name, judges[name], source_judge, source, targets, asked.margin, level)
             found.append(TransportGroup(group=asked.against.study.name, transport=transport))
     if asked.by is not None:
-        for group, inside in _group(opened, asked.by, models, questions):
+        masks = [dict(_group(opened, asked.by, models, each)) for each in targets]
+        for group, inside in masks[0].items():
+            source = targets[0].take(~inside)
+            here = [each.take(mask[group]) for each, mask in zip(targets, masks, strict=True)]
             for name, judge in judges.items():
-                target, source = questions.take(inside), questions.take(~inside)
-                transport = _hold(name, judge, judge, source, target, asked.margin, level)
+                transport = _hold(name, judge, judge, source, here, asked.margin, level)
                 found.append(TransportGroup(group=group, transport=transport))
     return found
 
@@ -406,22 +439,30 @@ def _hold(
     judge: JudgeProbabilities,
     source_judge: JudgeProbabilities,
     source: JudgedQuestions,
-    target: JudgedQuestions,
+    targets: Sequence[JudgedQuestions],
     margin: float,
     level: float,
 ) -> Transport:
-    """Fit a judge's calibration on the source, and test it on the target.
+    """Fit a judge's calibration on the source, and test it on the targets (`_check_groups`).
 
-    The verdict is "undecided" if the source has too few answers to fit a calibration.
+    The verdict is "undecided" if the source has too few answers to fit a calibration, or if missing answers
+    could change the verdict.
     """
-    if source.scope != target.scope:
-        why = f"the calibration is of {source.scope}, the answers here are of {target.scope}"
+    if source.scope != targets[0].scope:
+        why = f"the calibration is of {source.scope}, the answers here are of {targets[0].scope}"
         return _undecided(name, margin, why)
     try:
         calibration = calibrate(source_judge, source)
     except EstimateError as error:
         return _undecided(name, margin, str(error))
-    return check_transport(name, judge, calibration, target, margin=margin, level=level)
+    found, *filled = (
+        check_transport(name, judge, calibration, target, margin=margin, level=level) for target in targets
+    )
+    if found.verdict == UNDECIDED or all(one.verdict == found.verdict for one in filled):
+        return found
+    missing, of = len(targets[-1]) - len(targets[0]), len(targets[-1])
+    why = f"{missing} of {of} questions have no yes or no, and their answers could change the verdict"
+    return replace(found, verdict=UNDECIDED, further=None, why=why, missing=missing)
 
 
 def _undecided(name: str, margin: float, why: str) -> Transport:

@@ -98,6 +98,9 @@ class Transport:
         it is unknown or more than `MOST_QUESTIONS`.
     why
         Reason why the verdict is undecided; empty after a pass or fail.
+    missing
+        Number of questions without a yes or no, if their answers could change the verdict, which is then
+        "undecided"; otherwise 0.
     """
 
     judge: str
@@ -107,6 +110,7 @@ class Transport:
     calibration: Calibration | None
     further: int | None
     why: str = ""
+    missing: int = 0
 
 
 def calibrate(judge: JudgeProbabilities, questions: JudgedQuestions) -> Calibration:

@@ -34,5 +34,6 @@ from .runner.event_loop import collecting_rarely as collecting_rarely, run_in_lo
 from .runner.prediction import (
     UNKNOWN_LETTER as UNKNOWN_LETTER, read_foreign_option as read_foreign_option,
     read_named_options as read_named_options,
+    read_open_answer as read_open_answer,
     refuse_stranger as refuse_stranger,
 )

@@ -20,12 +20,12 @@ from oversight.harness.store import Store, StoredAnswer, StoredUnit
 from oversight.harness.types import UNIT_PREFIX, Item, PredictionStatus
 
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|ca|dr|mr|mrs|ms|prof|no|fig|st|inc|ltd|co)|\b[A-Z])\.$",
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|ca|dr|mr|mrs|ms|prof|no|fig|st|inc|ltd|co)|\b[^\W\d_])\.$",
     re.IGNORECASE,
 )
-_END = re.compile(r"(?<=[.!?…])[\"')\]”’]*\s+(?=[\"'(\[“‘]?[A-Z0-9])")
+_END = re.compile(r"(?<=[.!?…؟۔।])[\"')\]”’»]*\s+|(?<=[。！？｡])[”’」』）]*\s*")
 _BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+")
-_CLAIM = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,3}[.)])\s+(\S.*)$")
+_CLAIM = re.compile(r"^\s*(?:[-+*•–—]|\(?\d{1,3}[.)])\s+(\S.*)$")
 CLAIMS_PROMPT = """\
 List every claim that the text below makes. Write one claim per line, each line beginning with "- ". \
 Each claim must be a short, complete sentence that can be understood without the text. Add nothing that \
@@ -39,6 +39,8 @@ $text
 def split_sentences(text: str) -> list[str]:
     r"""Split an answer into sentences; the end of a line or list item also ends a sentence.
 
+    A new sentence must not begin with a lower-case letter.
+
     Examples
     --------
     >>> split_sentences("Take 5 mg, e.g. at night. Dr. Low agrees.\n- Avoid alcohol")
@@ -47,13 +49,24 @@ def split_sentences(text: str) -> list[str]:
     found = list[str]()
     for line in text.splitlines():
         rest, pieces = _BULLET.sub("", line).strip(), list[str]()
-        for piece in _END.split(rest):
+        for piece in _cut(rest):
             if pieces and _ABBREVIATION.search(pieces[-1]):
                 pieces[-1] = f"{pieces[-1]} {piece}"
             else:
                 pieces.append(piece)
         found += [piece.strip() for piece in pieces if any(c.isalnum() for c in piece)]
     return found
+
+
+def _cut(line: str) -> list[str]:
+    """Cut a line at ends of sentences that no lower-case letter follows."""
+    pieces, start = list[str](), 0
+    for end in _END.finditer(line):
+        following = next(filter(str.isalnum, line[end.end() :]), "")
+        if not following.islower():
+            pieces.append(line[start : end.start()])
+            start = end.end()
+    return [*pieces, line[start:]]
 
 
 def read_claims(reply: str) -> list[str]:

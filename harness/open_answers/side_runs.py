@@ -65,7 +65,8 @@ def ask_aside(
     Raises
     ------
     ModelError
-        If the model did not reply about a text; its replies about other texts are stored.
+        If the model did not reply about a text, or the token limit cut its list of claims. Its replies about
+        other texts are stored.
     """
     settings = study.model(model).model_copy(update={"structured": "never"})
     items = [Item(name, text, (OPEN_ANSWER,), (0,)) for name, text in texts.items()]
@@ -79,4 +80,7 @@ def ask_aside(
         if name not in replies or replies[name].status is PredictionStatus.FAILED:
             told = replies[name].reason if name in replies else "no reply"
             raise ModelError(f"{model} did not reply ({use}): {told}; try again")
+        if use == CLAIMS and replies[name].status is PredictionStatus.TRUNCATED:
+            told = f"set a larger max_tokens under [models.{model}]"
+            raise ModelError(f"{model}: a list of claims was cut by the token limit; {told}")
     return {name: cut_thoughts(replies[name].raw) for name in texts}

@@ -30,7 +30,13 @@ from scipy import sparse
 
 from oversight.harness.arrays import FloatArray, IntArray, divide
 from oversight.harness.errors import EstimateError, NotIdentified
-from oversight.harness.estimate import check_known, check_least, check_level, effective_clusters
+from oversight.harness.estimate import (
+    FEWEST_EFFECTIVE,
+    check_known,
+    check_least,
+    check_level,
+    effective_clusters,
+)
 from oversight.harness.output import with_bar
 from oversight.harness.panel.ratings import check_votes
 from oversight.harness.panel.weighted_units import draw_unit_more, explain_few_clusters, find_ends
@@ -94,8 +100,9 @@ def krippendorff_alpha(
     """Compute α with an interval over items or, if items are in clusters, over clusters.
 
     The interval gives items or clusters random weights, and adds one invented item that lowers or raises α
-    most (module `weighted_units`). In simulations with 5 or more items, the interval has its nominal
-    coverage, even if classes are rare, or if the annotators agree on every item.
+    most (module `weighted_units`). In simulations with 4 or more items, the interval has its nominal
+    coverage, even if classes are rare, or if the annotators agree on every item. With fewer items, it is
+    withheld.
 
     Parameters
     ----------
@@ -135,6 +142,8 @@ def krippendorff_alpha(
     """
     check_votes(votes)
     check_level(confidence)
+    if bootstrap:
+        check_least("bootstrap", bootstrap, 1)
     kept, rated = _pairable(votes)
     unit = None if cluster is None else np.unique(cluster[rated], return_inverse=True)[1]
     clusters = None if unit is None else int(unit.max()) + 1
@@ -146,8 +155,10 @@ def krippendorff_alpha(
     low, high, why = None, None, "" if bootstrap else NO_DRAWS
     if unit is not None and not why:
         why = explain_few_clusters(unit)
+    if not why and kept.shape[0] < FEWEST_EFFECTIVE:
+        least = f"an interval needs at least {FEWEST_EFFECTIVE:g} items with two or more ratings"
+        why = f"{least}, the number of these items is {kept.shape[0]}"
     if not why:
-        check_least("bootstrap", bootstrap, 1)
         extreme = _extreme_rows(kept)
         drawn = _draw(
             WeightedVotes(sparse.vstack([rows, extreme], format="csr"), level, values),

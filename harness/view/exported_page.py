@@ -101,6 +101,8 @@ def write_parts(
 def leave_out_texts(value: Any, *, own_options: bool = False) -> Any:
     """Return a copy of a value in which every field with texts of people or models is empty.
 
+    Names of strata, which are values of the items' columns, are replaced by numbers.
+
     Parameters
     ----------
     own_options
@@ -117,8 +119,15 @@ def leave_out_texts(value: Any, *, own_options: bool = False) -> Any:
             for key, each in value.items()
         }
     if isinstance(value, list | tuple):
-        return [leave_out_texts(each, own_options=own_options) for each in value]
+        kept = [leave_out_texts(each, own_options=own_options) for each in value]
+        return [_number_stratum(each, k) for k, each in enumerate(kept, 1)]
     return value
+
+
+def _number_stratum(value: Any, number: int) -> Any:
+    """Replace the name of a stratum, which is a value of an item's column, by a number."""
+    is_stratum = isinstance(value, Mapping) and "stratum" in value
+    return {**value, "stratum": f"stratum {number}"} if is_stratum else value
 
 
 def _without_text(value: Any) -> Any:

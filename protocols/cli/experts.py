@@ -189,7 +189,9 @@ def erase(args: argparse.Namespace, study: Study) -> None:
     done = erase_person(study, args.expert)
     kept = f"{counted(done.answers, 'answer')} remain under the name {done.name}"
     text = f"{args.expert} is erased from the database; {kept if done.answers else 'no answers remain'}"
-    if done.open:
+    if done.open and study.experts.is_panel:
+        text += f"; {counted(done.open, 'rating')} stay missing; nobody can rate for another annotator"
+    elif done.open:
         text += f"; {counted(done.open, 'question')} still open, to give to another expert with: "
         text += f"oversight label reassign {done.name} NAME"
     text += "\nYou must still erase exported files, backups, and the account on Label Studio"

@@ -152,8 +152,8 @@ class Disagreement(Targeted):
         Targeted.__post_init__(self)
         if len(self.predictions) != 2:
             raise BadInput(
-                "the protocol 'disagreement' compares 2 models, but `predictions` has "
-                f"{len(self.predictions)}"
+                f"the protocol 'disagreement' compares 2 models, not {len(self.predictions)}; name two under "
+                '[experts], for example models = ["a", "b"]'
             )
 
     def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from oversight.harness.cli.main import main
+
 CLASSES = ("flu", "heart", "bone", "skin")
 N = 24
 Oversight = Callable[..., Any]
@@ -117,6 +119,26 @@ def test_erased_expert_without_labels_leaves_open_questions(study: Callable[...,
     assert oversight("store", "verify")["holds"]
     oversight("label", "export", "again")
     assert b"Annabella" not in stored_bytes()
+
+
+def test_erased_annotator_of_a_panel_has_no_successor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("items.csv").write_text("id,text\n" + "".join(f"i{j},case {j}\n" for j in range(6)))
+    Path("study.toml").write_text(
+        f'[study]\nname = "ward"\n[items]\nfile = "items.csv"\nclasses = {json.dumps(CLASSES)}\n'
+        '[experts]\nprotocol = "panel"\nannotators_per_item = 2\n'
+    )
+    roster = [f'[[expert]]\nname = "{name}"\nclasses = ["*"]\n' for name in ("Annabella", "bea", "cy")]
+    Path("experts.toml").write_text("".join(roster))
+    oversight("label", "route")
+    Path("experts.toml").write_text("".join(roster[1:]))
+    capsys.readouterr()
+    assert main(["experts", "erase", "Annabella"]) == 0
+    out = capsys.readouterr().out
+    assert "4 ratings stay missing; nobody can rate for another annotator" in out
+    assert "reassign" not in out
 
 
 def test_altered_redaction_is_found(study: Callable[..., Oversight]) -> None:

@@ -13,6 +13,7 @@ import pytest
 from oversight.harness.cli.main import main
 from oversight.harness.config import read_study
 from oversight.harness.open_answers import read_frame
+from oversight.harness.open_answers.answer_frame import split_sentences
 from oversight.harness.store import Store, StoredUnit
 from tests.fakes.openai_server import Reply, fake_openai
 
@@ -218,6 +219,49 @@ def test_claims_are_listed_by_a_model_once(oversight: Oversight) -> None:
         assert len(server.prompts) == 1  # both answers read the same
     assert [u.text for u in read_stored()] == 2 * ["The dose is 5 mg.", "It thins the blood."]
     assert oversight("label", "status")["asked"] == 4
+
+
+def test_list_of_claims_that_was_cut_is_refused(
+    oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = Reply("- The dose is 5 mg.\n- It thins the bl", finish_reason="length")
+    with fake_openai(lambda prompt, n: cut) as server:
+        model = f'[models.lister]\nendpoint = "{server.url}"\nmodel = "x"\n'
+        begin(oversight, PLAIN, f'[open]\nunits = "claims"\nsplitter = "lister"\n{model}')
+        assert main(["label", "route"]) == 1
+        assert "set a larger max_tokens under [models.lister]" in capsys.readouterr().err
+    assert not read_stored()
+
+
+def test_answer_that_was_cut_is_counted_and_stays_so_when_read_again(oversight: Oversight) -> None:
+    def answer(prompt: str, n: int) -> Reply:
+        return Reply("The dose is", finish_reason="length") if "a?" in prompt else Reply("5 mg.")
+
+    with fake_openai(answer) as server:
+        model = f'[models.small]\nendpoint = "{server.url}"\nmodel = "x"\nmax_tokens = 8\n'
+        begin(oversight, PLAIN, f'[open]\nunits = "sentences"\n{model}')
+        (made,) = oversight("run")["models"].values()
+        assert (made["ok"], made["truncated"]) == (1, 1)
+        assert len(server.prompts) == 3  # the cut answer is requested again with a larger limit
+    (again,) = (
+        run for run in oversight("predictions", "reread", "--write")["runs"] if run["name"] == "small"
+    )
+    assert not again["changes"]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Это первое предложение. Это второе.", 2),
+        ("Das hilft. Über Nacht wirkt es.", 2),
+        ("这是第一句。这是第二句。", 2),
+        ("هذه الجملة الأولى. هذه الثانية؟ نعم.", 3),
+        ("Take it. **Avoid** alcohol.", 2),
+        ("It works (approx. 5 mg). the rest is 7.5 mg, e.g. at night.", 1),
+    ],
+)
+def test_sentences_of_every_script_are_units(text: str, count: int) -> None:
+    assert len(split_sentences(text)) == count
 
 
 def test_run_asks_only_models_that_answer(oversight: Oversight) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from oversight.harness import IntArray
-from oversight.harness.panel import Panel, Parity, measure_agreement, measure_parity
+from oversight.harness.panel import Panel, Parity, krippendorff_alpha, measure_agreement, measure_parity
 from oversight.harness.panel.ratings import make_panel_from_grid
 from oversight.harness.report import agreement_to_json, parity_to_json
 
@@ -54,6 +54,16 @@ def test_alpha_is_covered_on_few_items(n: int, rare: float, right: float, people
             assert alpha.high is not None
             held, given = held + (alpha.low <= many.value <= alpha.high), given + 1
     assert held / given >= 0.95 - ROOM
+
+
+@pytest.mark.parametrize(("n", "holds"), [(2, False), (3, False), (4, True)])
+def test_alpha_has_no_interval_on_fewer_than_four_items(n: int, *, holds: bool) -> None:
+    votes = np.array([[2, 0], [1, 1], [0, 2], [2, 0]])[:n]
+    for cluster in (None, np.arange(n)):
+        found = krippendorff_alpha(votes, bootstrap=100, cluster=cluster)
+        assert found.holds == holds
+        assert (found.low is not None) == holds
+        assert holds or f"the number of these items is {n}" in found.why
 
 
 def shares(found: Parity) -> dict[str, tuple[float, float, float]]:

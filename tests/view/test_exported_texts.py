@@ -93,6 +93,15 @@ def test_options_of_a_search_are_texts_where_items_have_their_own(tmp_path: Path
         assert '"rows":[{"task":7}]' in told
 
 
+def test_names_of_strata_are_left_out_with_the_texts(tmp_path: Path) -> None:
+    strata = [{"stratum": "SECRET note", "items": 3}, {"stratum": "SECRET other", "items": 4}]
+    parts = {"frame": {"classes": ["a", "b"]}, "strata?column=note&model=m": {"strata": strata}}
+    told = write_parts(parts, [], tmp_path / "page.html", texts=False).read_text()
+    assert "SECRET" not in told
+    assert '"strata":[{"stratum":"stratum 1","items":3},{"stratum":"stratum 2","items":4}]' in told
+    assert "SECRET other" in write_parts(parts, [], tmp_path / "page.html").read_text()
+
+
 def test_a_failed_export_is_reported_and_leaves_nothing(
     tmp_path: Path, oversight: Callable[..., Any]
 ) -> None:

@@ -10,7 +10,9 @@ import pytest
 
 from benchmarks.servers import Served, serve
 from oversight.harness.analysis import StudyItems
+from oversight.harness.config import read_study
 from oversight.harness.store import Store
+from oversight.harness.view import read_frame
 from oversight.harness.view.payload.items import read_filter, read_item, read_items
 from tests.conftest import empty_database
 from tests.view.conftest import N, fill, lay_out
@@ -103,6 +105,13 @@ def test_items_have_all_predictions_and_answers(
 
 def test_names_of_models_may_hold_other_ends_of_lines() -> None:
     assert read_filter({"disagreed": "a\x85b\n\u2028\n"}).disagreed == ("a\x85b", "\u2028")
+
+
+def test_columns_are_those_with_strata(tmp_path: Path) -> None:
+    fill(lay_out(tmp_path))
+    study = read_study(tmp_path / "study.toml", {"items.cluster": "@text"})
+    with Store(study.store_url) as store:
+        assert read_frame(study, store)["columns"] == ["level"]
 
 
 def test_a_study_without_anything_says_what_is_missing(tmp_path: Path) -> None:

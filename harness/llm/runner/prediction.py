@@ -140,16 +140,21 @@ def read_option(item: Item, reply: ModelReply, asked: ReplyForm) -> ReplyReading
     if reply.finish_reason == FILTERED:
         return ReplyReading(None, reason="content filter")
     if item.is_statement:
-        return read_open_answer(reply.text)
+        return read_open_answer(reply.text, cut=reply.finish_reason == CUT)
     return read_reply(reply.text, item.shown_options, asked, cut=reply.finish_reason == CUT)
 
 
-def read_open_answer(text: str) -> ReplyReading:
+def read_open_answer(text: str, *, cut: bool) -> ReplyReading:
     """Read an open answer as option 0, the item's only option.
 
-    An answer that is empty or contains only reasoning is unreadable.
+    An answer that is empty, contains only reasoning, or was cut by the token limit (`cut`) has no option.
+
+    Examples
+    --------
+    >>> read_open_answer("Take 5 mg at night.", cut=False).option
+    0
     """
-    is_answer = bool(cut_thoughts(text).strip())
+    is_answer = not cut and bool(cut_thoughts(text).strip())
     return ReplyReading(0, Step.WHOLE) if is_answer else ReplyReading(None, reason="empty")
 
 
@@ -345,10 +350,9 @@ def read_foreign_option(
     if answer.error:
         return None, PredictionStatus.FAILED, f"import: {answer.error}", ""
     if options == (OPEN_ANSWER,):
-        read = read_open_answer(answer.raw)
-        return (
-            (0, PredictionStatus.OK, "", "") if read.step else (None, *make_unreadable(read, cut=False), "")
-        )
+        read = read_open_answer(answer.raw, cut=answer.cut)
+        told = (None, *make_unreadable(read, cut=answer.cut), "")
+        return (0, PredictionStatus.OK, "", "") if read.step else told
     order = _places(answer, item_id, options, file) if answer.options else None
     if isinstance(answer.answer, int):
         return (order or range(len(options)))[answer.answer], PredictionStatus.OK, "", Step.LOG.value

@@ -44,7 +44,7 @@ def read_frame(study: Study, store: Store) -> dict[str, Any]:
         "models": models,
         "experts": list(asked),
         "classes": store.columns.read_classes(),
-        "columns": sorted({*study.items.meta, *filter(None, [study.estimate.strata, study.items.cluster])}),
+        "columns": sorted({*study.items.meta, *filter(None, [study.estimate.strata])}),
         "rows": rows,
         "assignments": sum(asked.values()) if panel else 0,
         "ratings": sum(store.panel.replies.count_replies().values()) if panel else 0,
