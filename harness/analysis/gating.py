@@ -293,8 +293,9 @@ def _hold(
             first, second = columns
             verdict = gate_difference(first, second, labels, bar, level=level, errors=errors, checks=False)
     except EstimateError as error:
-        why = str(error) if len(labels) else "there are no answers yet; see: oversight label --help"
-        verdict = GateVerdict(bar=bar, level=level, method=ANY_TIME).withheld(why)
+        verdict = GateVerdict(bar=bar, level=level, method=ANY_TIME).withheld(str(error))
+    if not len(labels):
+        verdict = verdict.withheld("there are no answers yet; see: oversight label --help")
     doubts = [
         why
         for name, one in models.items()

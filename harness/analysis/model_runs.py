@@ -187,7 +187,7 @@ def _describe_sample(wanted: RequestedItems) -> dict[str, Any]:
 
 
 def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
-    """Summarise a run: answers by status and reason, tokens, cost; `asked` is the number of new calls."""
+    """Summarise a run: answers by status and reason, tokens, cost; `asked` is the number of new answers."""
     runs, run = store.runs, target.spec.id
     usage, by_status = runs.sum_usage(run), runs.count_samples(run)
     limit = target.spec.max_tokens

@@ -11,7 +11,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -102,7 +102,9 @@ def labels_from_frame(
             expert=row.text(expert_column).strip(),
         )
     _refuse_unequal_draw(rows.values())
-    return Labels(found.values(), options=known.shared)
+    # Each of an item's m rows has the propensity m/K, because m of its K options were drawn.
+    labels = (replace(x, propensity=len(rows[x.item_id]) / x.n_options) for x in found.values())
+    return Labels(labels, options=known.shared)
 
 
 def _refuse_unequal_draw(items: Iterable[Sequence[tuple[Row, int]]]) -> None:

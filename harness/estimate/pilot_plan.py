@@ -199,7 +199,7 @@ class PilotStudy:
         Raises
         ------
         EstimateError
-            If there are no answers about items with a prediction of the model.
+            If there are no answers about items with a prediction of the model, or no prediction is readable.
         NotIdentified
             If items have several questions, or the planned study does not ask about this model.
         """
@@ -208,6 +208,9 @@ class PilotStudy:
         predictions = _keep_pilot(self.models[name], self.labels)
         read = self._read_resolved if self.labels.is_resolved else self._read_routed
         data, option, items, share = read(predictions)
+        if not (option >= 0).any():
+            n = len(option)
+            raise EstimateError(f"cannot be planned: all predictions about {n} answered items are unreadable")
         seen = np.stack([np.maximum(p.option[items], -1) for p in self.voters.values()], axis=1)
         looked_at = _columns([self.voters[n] for n in self.asked_for], items)
         planned, cost = self._draw(option, looked_at, data.n_options, data.propensities.shape[1])
@@ -232,6 +235,16 @@ class PilotStudy:
         kinds = part.kind[predictions.ran[part.item]]
         answered = float((kinds != ABSTAINED).mean())
         return evidence.sample, evidence.option(), evidence.items, answered
+
+    def tell_missing(self, answered: float, items: int) -> str:
+        """Return a remark on questions without a yes or no, for which a plan does not allow; "" without any.
+
+        `answered` is the third result of `gather`, and `items` the number of answered items.
+        """
+        of = len(self.labels) if self.labels.is_resolved else round(items / answered)
+        missing = np.count_nonzero(self.labels.kind == ABSTAINED) if self.labels.is_resolved else of - items
+        told = f"; {missing:,} of {of:,} questions have no yes or no: with as large a share, intervals "
+        return f"{told}are wider than planned, or marked (!)" if missing else ""
 
     def _read_resolved(
         self, predictions: PredictionColumns
@@ -547,8 +560,9 @@ def _vary(
     *moments, guess = plan_outcomes(part.target, part.planned, part.data.n_options, own, inner)
     between = (_project(guess, part.guess)[0], _between_strata(pilot, best))
     modelled = model_variances(part.target, part.planned, part.data.n_options, own, inner)
-    seen = (0.0, 0.0)  # the likelihood interval for uniformly drawn options ignores the observed variance
-    if working is not None or not _is_uniform(part):
+    # The likelihood interval (one K, options drawn uniformly) ignores the observed variance.
+    seen = (0.0, 0.0)
+    if working is not None or not _is_likelihood(part):
         first, second = (float(part.each_mean(values, best[readable]).mean()) for values in moments)
         seen = (first, second)
     rest = share * (1 - share) * inner**2
@@ -574,10 +588,11 @@ def _vary(
     return found
 
 
-def _is_uniform(pilot: PilotAnswers) -> bool:
-    """Return whether the planned options are drawn uniformly."""
-    own = pilot.data.valid
-    return bool(np.allclose(pilot.planned[own], (own / pilot.data.n_options[:, None])[own]))
+def _is_likelihood(pilot: PilotAnswers) -> bool:
+    """Return whether the planned interval is that of the likelihood: one K, options drawn uniformly."""
+    own, K = pilot.data.valid, pilot.data.n_options
+    uniform = np.allclose(pilot.planned[own], (own / K[:, None])[own])
+    return uniform and bool(np.ptp(K) == 0)
 
 
 def _between_strata(pilot: PilotAnswers, best: FloatArray) -> float:
@@ -707,7 +722,7 @@ class PlannedRow:
         Side information used: ``none``, or ``votes``, ``judge``, ``pool``, joined by ``+``.
     questions, half_width
         Number of questions to experts, and the half-width that at least 80 % of studies with this plan do not
-        exceed; None if unknown.
+        exceed if experts answer every question with yes or no; None if unknown.
     half_width_expected
         Mean half-width of studies with this plan.
     low, high
@@ -751,12 +766,15 @@ class PlanText:
         Number of items with a prediction of the model, from which items can be drawn.
     cost
         Mean number of questions per item.
+    missing
+        Remark on questions without a yes or no, at the end of the row without side information.
     """
 
     study: PilotStudy
     aim: Aim
     size: int
     cost: float
+    missing: str
 
     def count_items(self, sought: float) -> float:
         """Return the number of answered items that a plan needs.
@@ -830,7 +848,8 @@ class PlanText:
             text = f"{asked} questions{use} buy {width} ({_points(row.low)} to {_points(row.high)}){mean}"
             text += "" if row.without is None else f"; ± {_points(row.without)} without"
         over = self.count_items(sought) > self.size
-        return text + (f"; but there are only {self.size:,} items" if over else "")
+        text += f"; but there are only {self.size:,} items" if over else ""
+        return text + (self.missing if row.uses == NONE else "")
 
     def use(self, uses: str) -> str:
         """Return a phrase that names the kinds of side information in `uses`, to insert in a sentence."""
@@ -857,6 +876,11 @@ _WIDER, _SETTLED, _STRATA = 1.03, 1.015, 1.05
 
 The factors are, in this order, for score intervals, for exact intervals of a binomial share, and for exact
 intervals with strata.
+"""
+_UNEVEN = 1.04
+"""Further factor if options are drawn uniformly and items have different numbers of options.
+
+The score interval uses the larger of two variances, of which one is estimated from rare large outcomes.
 """
 
 
@@ -897,9 +921,10 @@ def _plan(
     if all(whys.values()):
         pilot = replace(pilot, judges=(), votes=pilot.option[:, None], guess=None)
     made = side_variances(pilot, mean, pool=size, curved=True)
-    sought = aim.find_all(made, mean)
+    sought = _allow_for_uneven(study, pilot, aim, aim.find_all(made, mean))
     ratios = find_ratios(pilot, sought, aim, mean, size)
-    words = PlanText(study=study, aim=aim, size=size, cost=made.cost)
+    missing = study.tell_missing(aim.answered, n)
+    words = PlanText(study=study, aim=aim, size=size, cost=made.cost, missing=missing)
     spread = _spread(pilot, mean, (found.low, found.high), aim)
     row = PlannedRow(model=name, uses=NONE, answers=n)
     expected = dict(sought)
@@ -917,6 +942,16 @@ def _plan(
             yield words.fill(one, (sought[side], expected[side]), ends, sought[NONE], ratio)
         elif "+" not in side:  # a combination gets no row, because the rows of its two kinds state the reason
             yield replace(one, sentence=f"{words.use(side)}: {told}")
+
+
+def _allow_for_uneven(
+    study: PilotStudy, pilot: PilotAnswers, aim: Aim, sought: dict[str, float]
+) -> dict[str, float]:
+    """Increase planned numbers by `_UNEVEN` if it applies; `sought` is the result of `Aim.find_all`."""
+    if study.protocol != PARTITIONED or np.ptp(pilot.data.n_options) == 0:
+        return sought
+    factor = _UNEVEN if aim.half_width is None else _UNEVEN**2
+    return {side: factor * value for side, value in sought.items()}
 
 
 def _keep_promise(

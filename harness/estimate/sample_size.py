@@ -914,7 +914,8 @@ def plan(
         Confidence level of intervals; and power of the test for a difference of `half_width` between a model
         of this accuracy and one with an accuracy nearer to ½.
     sensitivity, specificity
-        Experts' P(yes | the option is true) and P(no | the option is false).
+        Experts' P(yes | the option is true) and P(no | the option is false), as if known exactly. If gold
+        items estimate them, intervals are wider than planned.
     cluster_size, intraclass
         Number M of items per cluster, and their intraclass correlation R (see the module).
 
@@ -967,7 +968,7 @@ def plan(
         if asked is not None:
             off = min(1.0, off * clusters.widen(spent, how))
         if how == "reach":
-            expected = kept.expect(spent / clusters.effect) * clusters.widen(spent, "expect")
+            expected = min(off, kept.expect(spent / clusters.effect) * clusters.widen(spent, "expect"))
         row = SamplePlan(
             protocol=name,
             variance=variance,

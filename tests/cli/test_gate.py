@@ -36,6 +36,20 @@ def test_exit_codes_tell_pass_fail_and_undecided(begin: Begin, oversight: Oversi
     )
 
 
+def test_gate_before_the_draw_says_that_there_are_no_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(9)))
+    Path("m.csv").write_text("id,prediction\n" + "".join(f"i{j},red\n" for j in range(9)))
+    Path("study.toml").write_text(
+        '[study]\nname = "t"\n[items]\nfile = "items.csv"\nclasses = ["red", "blue"]\n'
+    )
+    oversight("predictions", "import", "m.csv", "--model", "m")
+    [check] = oversight("gate", "--at-least", "0.5", code=3)["checks"]
+    assert check["why"] == "there are no answers yet; see: oversight label --help"
+
+
 def test_a_model_is_held_against_the_baseline_and_both_bars(begin: Begin, oversight: Oversight) -> None:
     begin("disagreement", {"old": (0.5, 200), "new": (0.9, 200)})
     words = ("gate", "--not-worse-than", "old", "--margin", "0.02")

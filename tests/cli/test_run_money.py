@@ -332,3 +332,43 @@ def test_batch_costs_the_price_at_submission(lay_out: Callable[..., None], overs
         Path("items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(2 * N)))
         both = oversight("run", "--batch")["models"]["m"]["usd"]
         assert both == pytest.approx(N * (0.037 + 0.0037) / 2)
+
+
+def test_stopped_run_counts_the_answers_it_stored(lay_out: Callable[..., None], oversight: Oversight) -> None:
+    with fake_openai(lambda p, n: Reply("red")) as server:
+        lay_out(server)
+        result = oversight("run", "--budget-requests", "10", code=1)["models"]["m"]
+        assert result["asked_now"] == result["predictions"] == 10
+        assert oversight("run")["models"]["m"]["asked_now"] == N - 10
+
+
+def test_workflow_of_several_calls_is_not_over_the_limit_of_one(
+    lay_out: Callable[..., None], oversight: Oversight
+) -> None:
+    Path("workflow.toml").write_text('answer = "option"\n')
+    with fake_openai(lambda p, n: Reply("THINKING: none\nANSWER: red", billed=(7, 3))) as server:
+        lay_out(server)
+        result = oversight("run", "--workflow", "cot-sc", "--sample", "2")["workflows"]["m/cot-sc"]
+    assert (result["calls_paid"], result["output_tokens"], result["over_limit"]) == (10, 30, 0)
+
+
+def test_changed_price_waits_for_the_unfinished_batch(
+    lay_out: Callable[..., None], oversight: Oversight
+) -> None:
+    prices, reply = Path("prices.toml"), {"role": "assistant", "content": "red"}
+
+    def answer(line: Line) -> Line:
+        usage = {"prompt_tokens": 7, "completion_tokens": 3}
+        body = {"model": "m", "choices": [{"index": 0, "message": reply, "finish_reason": "stop"}]}
+        response = {"status_code": 200, "body": body | {"usage": usage}}
+        return {"custom_id": line["custom_id"], "response": response, "error": None}
+
+    with fake_batches(FakeBatches(answer, steps=1_000)) as server:
+        lay_out(server)
+        oversight("run", "--batch", "once", "--sample", "10")
+        prices.write_text(prices.read_text().replace("000.0", "0000.0"))  # ten times the price
+        assert "has changed" in oversight("run", "--batch", "once", code=1)["error"]
+        server.steps = 0
+        assert "same command again" in oversight("run", "--batch", "once", code=1)["error"]
+        result = oversight("run", "--batch", "once")["models"]["m"]
+    assert result["usd"] == pytest.approx(0.5 * 0.037 * (10 + 10 * (N - 10)))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -273,3 +274,24 @@ def test_clusters_and_strata_of_several_types_are_refused() -> None:
 def test_labels_of_a_frame_name_the_number_of_their_items() -> None:
     frame = pd.DataFrame({"id": ["a", "a", "b"], "option": ["x", "y", "x"], "answer": ["no", "no", "no"]})
     assert repr(ov.labels_from_frame(frame, ["x", "y", "z"])) == "<3 labels of 2 items>"
+
+
+def test_several_options_per_item_compare_like_decoded_labels() -> None:
+    rng, K, n = np.random.default_rng(3), 4, 120
+    truth = rng.integers(K, size=n)
+    asked = [rng.permutation(K)[:2].tolist() for _ in range(n)]
+    rows = [(f"i{i}", str(k), k == truth[i]) for i, two in enumerate(asked) for k in two]
+    labels = ov.labels_from_frame(pd.DataFrame(rows, columns=["id", "option", "answer"]), list("0123"))
+    said = []
+    for i, option, right in rows:
+        question = ov.Question(f"{i}-{option}", i, int(option), "ann", K, "partitioned", 2 / K, seed=1)
+        said.append(ov.Answer(question, "ann", ov.Verdict.YES if right else ov.Verdict.NO, "test"))
+    decoded = ov.decode(said)
+    first, second = (
+        [ov.Prediction(f"i{i}", int(k)) for i, k in enumerate(np.where(rng.random(n) < a, truth, 0))]
+        for a in (0.8, 0.5)
+    )
+    models = {"a": first, "b": second}
+    found, same = (ov.compare(models, each).pairs[0] for each in (labels, decoded))
+    assert (found.difference, found.low, found.high) == (same.difference, same.low, same.high)
+    assert ov.gate_accuracy(first, labels, 0.5) == ov.gate_accuracy(first, decoded, 0.5)

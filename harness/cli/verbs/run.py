@@ -169,8 +169,11 @@ def head_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def tail_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return a line that names the next step; empty if a run failed or stopped."""
-    if any(result["failed"] or "stopped" in result for result in results.values()):
+    """Return a line that names the next step; empty if a run failed or stopped, or a batch is unfinished."""
+    ended = (
+        result["failed"] or "stopped" in result or result.get("under_way") for result in results.values()
+    )
+    if any(ended):
         return ""
     if any("sample" in result for result in results.values()):
         return "\nNext: look at the answers (oversight view), then oversight run without --sample"

@@ -26,6 +26,10 @@ LONGEST_POLL = 60.0
 _TRIES = 5  # maximum number of attempts to submit or cancel a batch
 _LOOKS = 20  # consecutive failed polls after which this command gives up on a batch
 _LOOKS_FOR_FILES = 3  # after this many polls, a finished batch's files are final, even if answers are missing
+_REPRICED = (
+    "the price in prices.toml has changed since an unfinished batch was submitted, so no further requests "
+    "were sent; when the batch has ended, run the same command again"
+)
 
 
 class _Incomplete(TransientModelError):
@@ -92,11 +96,18 @@ class BatchRun:
             left = chain.from_iterable(wanted.find_left(self.target))
             todo = (request for request in left if request not in taken)
             for requests in split_into_batches(todo, self.limits.requests):
-                if not taken:  # unfinished batches keep the price at which they were submitted
+                if taken:
+                    self._refuse_other_price()
+                else:
                     self.target.record_price(self.store)
                 await self._settle(self._note(requests), is_new=True)
         except ModelError as error:
             self.errors[""] = copy_error(error, f"{self.target.spec.name}: {error}")
+
+    def _refuse_other_price(self) -> None:
+        """Raise an error if the price has changed, because unfinished batches keep their price."""
+        if self.target.is_repriced(self.store):
+            raise ModelError(_REPRICED)
 
     async def cancel(self) -> int:
         """Ask the endpoint to cancel all unfinished batches. Returns how many were unfinished."""

@@ -259,10 +259,12 @@ def _ask(
     jobs = make_jobs(wanted, targets, terms, reserve=reservations.add_request, served=served)
     is_reserved = any(budget is not None for budget in targets.values())
     total = sum(len(wanted.ids) * target.settings.samples for target in targets)
+    asked = Counter[str]()
     with Progress.of(list(targets), total, total - sum(left.values())) as progress:
 
         def write(rows: Sequence[StoredRow]) -> None:
             store.runs.store_predictions(rows, reserved=is_reserved)
+            asked.update(run for run, _ in rows)
             while served:
                 store.runs.note_served_as(*served.popitem())
             check()
@@ -277,6 +279,6 @@ def _ask(
     if signal is not None:
         raise Stopped(signal)
     return {
-        target: RunResult(target=target, asked=number, error=error)
-        for (target, number), error in zip(left.items(), errors, strict=True)
+        target: RunResult(target=target, asked=asked[target.spec.id], error=error)
+        for target, error in zip(left, errors, strict=True)
     }

@@ -62,6 +62,13 @@ class Target:
             used = store.runs.sum_usage(self.spec.id) if used is None else used
             store.runs.record_price(self.spec.id, RecordedPrice(asdict(self.price), sum_tokens(used)))
 
+    def is_repriced(self, store: Store) -> bool:
+        """Whether the current price differs from the price that was last stored with the run."""
+        if self.price is None or self._is_free:
+            return False
+        noted = store.runs.read_prices(self.spec.id)
+        return bool(noted) and noted[-1].price != asdict(self.price)
+
     def read_features(self, store: Store) -> dict[str, bool | str | None]:
         """Return, by name, the stored test result of each feature that the run needs; None if untested.
 

@@ -84,7 +84,7 @@ DEFAULT_TERMS = RunTerms()
 class RunResult:
     """Result of one model's run: the target after `prepare`, and the error that stopped the run, or None.
 
-    `asked` is the number of answers that were missing before the run.
+    `asked` is the number of answers that the run has stored, including failed ones.
     """
 
     target: Target

@@ -36,6 +36,8 @@ _CODES = {
 }
 WORTH_KEEPING = 2_000
 """Minimum number of items for caching a run's columns; smaller runs are fast to read without a cache."""
+_MANY_FAILED = 0.02
+"""Largest share of items whose failed samples are ignored, as in `explain_failed_calls`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,13 +138,19 @@ class RunColumnsRepository(Repository):
     def _find_fewer(self, run_id: str, index: ItemIndex) -> BoolArray | None:
         """Return whether each item has fewer samples than the item with the most samples, shape (N,).
 
+        If more than 2 % of the items have both failed samples and others, their failed samples do not count.
         Return None if all items of the run have equally many samples.
         """
-        number = sa.select(_PREDICTION.item_id, sa.func.count()).where(_PREDICTION.run_id == run_id)
-        found = dict(map(tuple, self._database.read_rows(number.group_by(_PREDICTION.item_id))))
-        most = max(found.values())
-        few = [name for name, n in found.items() if n < most and name in index.places]
-        return mark(index.find_places(few), index.size) if few else None
+        is_failed = sa.case((_PREDICTION.status == PredictionStatus.FAILED.value, 1), else_=0)
+        query = sa.select(_PREDICTION.item_id, sa.func.count(), sa.func.sum(is_failed))
+        grouped = query.where(_PREDICTION.run_id == run_id).group_by(_PREDICTION.item_id)
+        found = [(name, n, int(lost)) for name, n, lost in self._database.read_rows(grouped)]
+        most = max(n for _, n, _ in found)
+        few = {name for name, n, _ in found if n < most}
+        partly = {name for name, n, lost in found if 0 < lost < n}
+        few |= partly if len(partly) > _MANY_FAILED * len(found) else set()
+        places = index.find_places([name for name, _, _ in found if name in few and name in index.places])
+        return mark(places, index.size) if places.size else None
 
     def _read_once(self, run_id: str, index: ItemIndex) -> RunColumns:
         """Read a run that has one sample per item, in one pass over the run's rows."""
