@@ -138,7 +138,7 @@ def is_same_item(item: Item, text: str, options: str) -> bool:
         return False
     if write_tuple(item.options) == options:
         return True
-    return [*map(join_lines, item.options)] == [*map(join_lines, read_texts(options))]
+    return [*map(join_lines, item.options)] == [*map(join_lines, read_tuple(options))]
 
 
 def name_today(item_id: str, text: str, options: str) -> str:
@@ -147,7 +147,7 @@ def name_today(item_id: str, text: str, options: str) -> str:
     If a source has no ids, an id is a hash of the text. Older versions hashed line ends as the file had them,
     so an item that was stored with a carriage return has another id today.
     """
-    if "\r" not in text or item_id != content_id(text, each := read_texts(options)):
+    if "\r" not in text or item_id != content_id(text, each := read_tuple(options)):
         return item_id
     return content_id(join_lines(text), [*map(join_lines, each)])
 
@@ -171,9 +171,9 @@ def _write_pairs(meta: tuple[tuple[str, str], ...]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def read_texts(options: str) -> tuple[str, ...]:
-    """Decode a JSON column of texts, for example options."""
-    return tuple(read_json(options))
+def read_tuple(values: str) -> tuple[Any, ...]:
+    """Decode a JSON column of texts or integers, for example options."""
+    return tuple(read_json(values))
 
 
 @lru_cache(maxsize=4096)  # cached, because many items have the same options or permutation

@@ -23,7 +23,8 @@ from oversight.harness.store.serialization import (
     is_same_item,
     make_items_storable,
     name_today,
-    read_texts,
+    read_json,
+    read_tuple,
     write_json,
     write_meta,
     write_tuple,
@@ -60,6 +61,8 @@ _ITEM, _QUESTION, _ASSIGNMENT = ItemRow.__table__, QuestionRow.__table__, Assign
 _SOURCE, _LOOK = ItemSourceRow.__table__, LookRow.__table__
 _PLACED = (_QUESTION, ControlQuestionRow.__table__)
 _CHANGED_META = sa.update(_ITEM).where(_ITEM.c.id == sa.bindparam("named")).values(meta=sa.bindparam("meta"))
+_JSON = [sa.cast(_ITEM.c[name], sa.Text) for name in ("options", "permutation", "meta")]
+_ITEMS = sa.select(_ITEM.c.id, _ITEM.c.text, *_JSON)
 _OF_ITEM = ("id", "position", "text", "options", "permutation", "meta")
 _OF_QUESTION = tuple(field.name for field in fields(Question))
 _fields_of_question = attrgetter(*_OF_QUESTION)
@@ -181,7 +184,13 @@ class ContentRepository(Repository):
 
     def read_items(self) -> list[Item]:
         """Return all items, in source order."""
-        return self._database.read_table(Item, _ITEM, _ITEM.c.position)
+        return self._read_items(_ITEMS.order_by(_ITEM.c.position))
+
+    def _read_items(self, query: sa.Select[Any]) -> list[Item]:
+        """Return the items of a query that extends `_ITEMS`; items with equal options share one tuple."""
+        with self._database.reading():
+            rows = self._database.read_tuples(query)
+            return [Item(i, t, read_tuple(o), read_tuple(p), read_json(m)) for i, t, o, p, m in rows]
 
     def read_bare_items(self) -> list[Item]:
         """Return all items in source order without text and meta, to save memory.
@@ -191,25 +200,24 @@ class ContentRepository(Repository):
         query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text)).order_by(_ITEM.c.position)
         with self._database.reading():
             pairs = self._database.read_tuples(query)
-            parts = {text: (found := read_texts(text), tuple(range(len(found)))) for _, text in pairs}
+            parts = {text: (found := read_tuple(text), tuple(range(len(found)))) for _, text in pairs}
             return [Item(name, "", *parts[text]) for name, text in pairs]
 
     def find_items(self, ids: Collection[str]) -> dict[str, Item]:
         """Return the stored items with these ids, by id; unknown ids are left out."""
-        query = select_values(Item, _ITEM).where(self._database.among(_ITEM.c.id, ids))
-        return {item.id: item for item in self._database.read_values(Item, query)}
+        query = _ITEMS.where(self._database.among(_ITEM.c.id, ids))
+        return {item.id: item for item in self._read_items(query)}
 
     def find_same(self, texts: Collection[str]) -> list[Item]:
         """Return the stored items whose text equals one of these texts, in no particular order."""
-        query = select_values(Item, _ITEM).where(self._database.among(_ITEM.c.text, texts))
-        return list(self._database.read_values(Item, query))
+        return self._read_items(_ITEMS.where(self._database.among(_ITEM.c.text, texts)))
 
     def find_options(self, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Return the options of each given item, by item id; unknown ids are left out."""
         query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text))
         query = query.where(self._database.among(_ITEM.c.id, ids))
         with self._database.reading():
-            return {name: read_texts(options) for name, options in self._database.read_tuples(query)}
+            return {name: read_tuple(options) for name, options in self._database.read_tuples(query)}
 
     def add_questions(self, questions: Iterable[Question]) -> int:
         """Store questions that are not stored yet. Returns how many were new.

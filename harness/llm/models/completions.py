@@ -11,9 +11,8 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -220,6 +219,8 @@ def _read_ending(choice: Any) -> str:
         said = next((part for part in said if isinstance(part, str)), None)
     if not isinstance(said, str) or not said.strip():
         return STOP
+    if said in _ENDINGS:
+        return _ENDINGS[said]
     name = re.sub(r"^finish_?reason_", "", re.sub(r"[\W_]+", "_", said.strip().casefold()))
     if name in _ENDINGS:
         return _ENDINGS[name]
@@ -238,7 +239,7 @@ def _read_logprobs(logprobs: Any) -> tuple[Tokens, tuple[Tokens, ...]]:
 
 def _read_tokens(parts: Any) -> Tokens:
     """Return (token, log-probability) pairs; empty if one of the tokens is malformed."""
-    found = list[tuple[str, float]]()
+    found: list[tuple[str, float]] = []
     for part in parts if isinstance(parts, list) else ():
         token, logprob = (part.get("token"), part.get("logprob")) if isinstance(part, dict) else (None, None)
         if not isinstance(token, str) or isinstance(logprob, bool) or not isinstance(logprob, float | int):
@@ -276,8 +277,7 @@ _INNER = ("thought", "cached")
 """Kinds of tokens that are also counted in nested objects, such as ``completion_tokens_details``."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedUsage:
+class ReportedUsage(NamedTuple):
     """Tokens of one call as counted by its endpoint; 0 if not reported.
 
     Attributes
@@ -312,9 +312,9 @@ def read_usage(payload: Any) -> ReportedUsage:
     for usage in find_usages(payload):
         for kind, count in _read_counts(usage):
             counts[kind] = max(count, counts[kind])
-    sent, received, total, thought = (counts[kind] for kind in ("sent", "received", "total", "thought"))
-    beside = counts["read beside"] + counts["written beside"]
-    cached = max(beside, counts["cached"])
+    sent, received, total, thought, cached, read_beside, written_beside = counts.values()
+    beside = read_beside + written_beside
+    cached = max(beside, cached)
     has_total = total >= sent + received and total > 0
     if sent and (cached > sent or (beside and (not has_total or total >= sent + received + beside))):
         sent += cached
@@ -332,11 +332,11 @@ def find_usages(payload: Any) -> Iterator[Mapping[str, Any]]:
         return
     choices = payload.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
-    places: tuple[Any, ...] = (payload, first, payload.get("x_groq"))
-    for place in filter(lambda place: isinstance(place, dict), places):
-        for name in ("usage", "usage_metadata", "usageMetadata"):
-            if isinstance(place.get(name), dict):
-                yield place[name]
+    for place in (payload, first, payload.get("x_groq")):
+        if isinstance(place, dict):
+            for name in ("usage", "usage_metadata", "usageMetadata"):
+                if isinstance(usage := place.get(name), dict):
+                    yield usage
 
 
 def _read_counts(usage: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
@@ -359,6 +359,4 @@ def _count(value: Any) -> int:
     if isinstance(value, str):
         with contextlib.suppress(ValueError):
             value = float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return 0
-    return math.ceil(value) if 0 <= value <= MOST_TOKENS else 0
+    return math.ceil(value) if type(value) in (int, float) and 0 <= value <= MOST_TOKENS else 0

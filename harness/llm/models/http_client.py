@@ -68,7 +68,7 @@ class HttpClient:
             )
         self._proxy = _find_proxy(self._server)
         self._headers = {"Accept-Encoding": "gzip, deflate", **headers}
-        self._timeout, self._most = timeout, max_reply_bytes
+        self._limits, self._most = _time_limits(timeout), max_reply_bytes
         self._session: aiohttp.ClientSession | None = None
 
     async def request(
@@ -84,7 +84,7 @@ class HttpClient:
         Parameters
         ----------
         method, path
-            HTTP method, and path that is appended to the base URL.
+            HTTP method, and path that is appended to the base URL; it begins with a slash.
         body
             JSON; empty for no body.
         seconds
@@ -95,21 +95,21 @@ class HttpClient:
         TransientModelError
             If no readable reply arrives in time; the error's `sent` is false if nothing was sent.
         """
-        seconds = self._timeout if seconds is None else seconds
+        limits = self._limits if seconds is None else _time_limits(seconds)
         if self._session is None:
             self._session = self._open_session()
         try:
             async with self._session.request(
                 method,
-                self._server.joinpath(path.lstrip("/")),
+                f"{self._server}{path}",
                 data=body,
-                timeout=_time_limits(seconds),
+                timeout=limits,
                 proxy=self._proxy,
                 allow_redirects=False,
             ) as reply:
                 return HttpReply(reply.status, reply.headers, await self._read(reply))
         except (TimeoutError, OSError, RuntimeError, aiohttp.ClientError) as error:
-            raise self._translate(error, seconds) from error
+            raise self._translate(error, limits) from error
 
     async def close(self) -> None:
         """Close all connections; a later request opens new connections."""
@@ -132,19 +132,18 @@ class HttpClient:
 
     async def _read(self, reply: aiohttp.ClientResponse) -> bytes:
         """Read a body, stopping with an error at the maximum size."""
-        parts, size = list[bytes](), 0
-        async for part in reply.content.iter_any():
-            size += len(part)
-            if size > self._most:
+        body = bytearray()
+        while part := await reply.content.readany():
+            body += part
+            if len(body) > self._most:
                 message = f"the reply is larger than {self._most:,} bytes"
                 raise TransientModelError(message, fault=Fault.MALFORMED)
-            parts.append(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return bytes(body)
 
-    def _translate(self, error: Exception, seconds: float) -> TransientModelError:
+    def _translate(self, error: Exception, limits: aiohttp.ClientTimeout) -> TransientModelError:
         match error:
             case aiohttp.ConnectionTimeoutError():
-                return self._unreached(f"timeout after {_time_limits(seconds).connect:.3g} s")
+                return self._unreached(f"timeout after {limits.connect:.3g} s")
             case aiohttp.ClientHttpProxyError():
                 return self._unreached(f"the proxy answers HTTP {error.status}")
             case aiohttp.ClientConnectorCertificateError(certificate_error=cause):
@@ -152,7 +151,7 @@ class HttpClient:
             case aiohttp.ClientConnectorError(os_error=cause):
                 return self._unreached(str(cause) or type(cause).__name__)
             case TimeoutError():
-                fault, message = Fault.TIMEOUT, f"no answer within {seconds:g} s"
+                fault, message = Fault.TIMEOUT, f"no answer within {limits.total:g} s"
             # uvloop raises RuntimeError if the connection was closed
             case aiohttp.ServerDisconnectedError() | OSError() | RuntimeError():
                 fault, message = Fault.CONNECTION, "the connection was closed without a reply"

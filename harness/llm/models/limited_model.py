@@ -191,11 +191,10 @@ class LimitedModel:
         BudgetSpent
             If `hold` finds that the budget is spent.
         """
-        failures = list[TransientModelError]()
         try:
             return await self._call(request, counts, hold)
         except TransientModelError as error:
-            failures.append(error)
+            failures = [error]
 
         async def ask_again() -> ModelReply:
             # The first call is made without tenacity, because its set-up is slow and most calls succeed.

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from oversight.harness.config import AnswerForm
@@ -120,6 +121,8 @@ _WITHDRAWN = re.compile(
 """A sentence after the answer that withdraws it."""
 _LONGEST = 100_000
 """Maximum number of characters of a reply without reasoning; parsing longer replies would be too slow."""
+_BRIEF = 200
+"""Maximum number of characters of a reply whose reading is cached, because short replies often recur."""
 _RESERVED = re.compile(MENTION)
 # Long gaps are shortened, because patterns with optional spaces take O(n³) time.
 _GAP = re.compile(r"[^\S\n]{8,}|\n\s{8,}")
@@ -174,6 +177,11 @@ def read_reply(
     >>> read_reply("It isn't cardiology.", ("neurology", "cardiology")).reason
     'denied'
     """
+    read = _read_brief if len(text) <= _BRIEF else _read
+    return read(text, shown_options, asked, cut=cut)
+
+
+def _read(text: str, shown_options: tuple[str, ...], asked: ReplyForm, *, cut: bool) -> ReplyReading:
     text = _GAP.sub(lambda gap: "\n\n" if "\n" in gap[0] else " ", _RESERVED.sub(" ", text))
     reader = _Reader(shown_options, asked, cut)
     turn = cut_thoughts(_RUN.sub(lambda run: run[1], text))
@@ -183,6 +191,9 @@ def read_reply(
     if not answer:
         return ReplyReading(None, reason="empty")
     return reader.read(answer)
+
+
+_read_brief = lru_cache(maxsize=4096)(_read)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from oversight.harness.llm.limits.limiter import Limiter
 from oversight.harness.llm.models.completions import CUT
 from oversight.harness.llm.models.interface import Request
 from oversight.harness.llm.models.limited_model import LimitedModel
+from oversight.harness.llm.reading.reply_reader import ReplyForm
 from oversight.harness.llm.runner.prediction import make_failed, read_option, read_prediction
 from oversight.harness.llm.runner.prompt import make_request, reply_form_of
 from oversight.harness.llm.runner.targets import ItemSample, RequestedItems, Target, load_items, make_served
@@ -68,10 +69,12 @@ class Job:
     reserve: Callable[[ReservedAnswer], Awaitable[None]] | None = None
     before: Mapping[tuple[str, int], Prediction] = field(default_factory=dict)
     run_id: str = field(init=False)
+    _asked: ReplyForm = field(init=False)
     _first: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
-        self.run_id = self.spec.id  # computed once, because every row needs the hash
+        # These are computed once, because every answer needs them.
+        self.run_id, self._asked = self.spec.id, reply_form_of(self.spec)
 
     async def predict(self, item: Item, sample: int) -> Prediction:
         """Ask the model about one item and read its answer.
@@ -97,7 +100,7 @@ class Job:
         If the token limit cut the answer before an option was named, the answer is requested again, with a
         higher limit.
         """
-        started, counts, asked = time.perf_counter(), Usage(), reply_form_of(self.spec)
+        started, counts, asked = time.perf_counter(), Usage(), self._asked
         hold = None if self.budget is None else partial(self._hold, self.budget, item, sample, counts)
         try:
             reply = await self.model.ask(request, counts, hold)

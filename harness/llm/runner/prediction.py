@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -44,8 +44,6 @@ _AROUND = " \n\t\"'*_`()[]{}:."
 _NUMBER = re.compile(r"\W*(\d{1,3})\W*")
 UNKNOWN_LETTER = "letter"
 """Reason why an answer is unreadable: the log does not say which option its letter or number denotes."""
-_BRIEF = 200
-"""Maximum number of characters of a text whose reading is cached, because short texts often recur."""
 
 
 def read_prediction(
@@ -389,8 +387,7 @@ def _read_answer(
         return named if named.step is Step.STATEMENT else replace(named, step=Step.LOG)
     if answer.raw == said:  # a table without replies
         asked = replace(asked, notation=named_by)
-    read = _read_brief if len(answer.raw) <= _BRIEF else read_reply
-    return read(answer.raw, shown, asked, cut=answer.cut)
+    return read_reply(answer.raw, shown, asked, cut=answer.cut)
 
 
 def _read_without_letters(
@@ -455,14 +452,7 @@ def _read_named(said: str, options: tuple[str, ...], named_by: Notation | None) 
     exact = find_option(options, said) if named_by == "option" else None
     if exact is not None:
         return ReplyReading(exact, Step.LOG)
-    return _read_brief(said, options, replace(ANY_FORM, notation=named_by))
-
-
-@lru_cache(maxsize=4096)  # cached, because items with the same options have few different answers
-def _read_brief(
-    text: str, options: tuple[str, ...], asked: ReplyForm = ANY_FORM, *, cut: bool = False
-) -> ReplyReading:
-    return read_reply(text, options, asked, cut=cut)
+    return read_reply(said, options, replace(ANY_FORM, notation=named_by))
 
 
 def _places(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object) -> Sequence[int]:

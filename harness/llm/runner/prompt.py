@@ -80,8 +80,9 @@ def render_prompt(template: str, item: Item, max_words: int | None = None) -> st
     if max_words is not None and len(text.split()) > max_words:
         text = " ".join(text.split()[:max_words])
     lines = [f"({letter}) {option}" for letter, option in zip(letters, options, strict=True)]
-    values = text, "\n".join(lines), ", ".join(options), ", ".join(letters)
-    return _compile(template) % dict(zip(FIELDS, values, strict=True))
+    named, lettered = ", ".join(options), ", ".join(letters)
+    fields = {"text": text, "options": "\n".join(lines), "names": named, "letters": lettered}
+    return _compile(template) % fields
 
 
 @lru_cache(maxsize=64)
