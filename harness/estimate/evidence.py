@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NoReturn
 
 import numpy as np
@@ -801,6 +802,7 @@ def find_hidden(
     return HiddenRange(missing=missing, of=of, worst=worst, best=best)
 
 
+@lru_cache(maxsize=2)  # cached, because all estimators of a model fill in the same answers
 def _fill(labels: LabelColumns, predictions: PredictionColumns, *, favourable: bool) -> LabelColumns:
     """Fill in missing answers, all in favour of the model or all against it.
 

@@ -698,8 +698,7 @@ For two samples the limit is ten times larger.
 
 _INVERTED: Mapping[str, Callable[..., tuple[float, float]]] = MappingProxyType(
     {
-        # cached, because ivw, ivw_half and ml have the same interval, and so have models with equal counts
-        "exact": lru_cache(maxsize=4096)(exact_interval),
+        "exact": exact_interval,
         "score": score_interval,
         "likelihood_ratio": likelihood_ratio_interval,
     }
@@ -771,6 +770,14 @@ def make_interval(point: Point, method: str = "exact", level: float = 0.95) -> I
     return Interval(low=low, high=high, level=level, method=made, notes=notes, why=why)
 
 
+@lru_cache(maxsize=4096)  # cached, because ivw, ivw_half and ml have the same interval
+def _invert(method: str, parts: tuple[BinomialSample, ...], A: float, level: float) -> tuple[float, float]:
+    """Return the ends of an interval that depends only on the samples and their A_ML."""
+    if method == "weighted-score":
+        return weighted_score([(1.0, parts)], level)[1:3]
+    return _INVERTED[method](parts, A, level)
+
+
 def _widen_until_some(point: Point, method: str, level: float) -> tuple[float, float, int]:
     """Widen an empty interval until it is not empty; return its ends in [0, 1] and the number of steps.
 
@@ -789,10 +796,8 @@ def _widen_until_some(point: Point, method: str, level: float) -> tuple[float, f
 def _ends(point: Point, method: str, level: float) -> tuple[float, float]:
     """Return the ends of an interval, which may lie outside [0, 1]."""
     parts = point.parts
-    if method == "weighted-score":
-        return weighted_score([(1.0, parts)], level)[1:3]
-    if method in _INVERTED:
-        return _INVERTED[method](parts, point.peak, level)
+    if method == "weighted-score" or method in _INVERTED:
+        return _invert(method, parts, point.peak, level)
     if method in _BINOMIAL:
         if len(parts) != 1:
             kinds = ", ".join(f"K = {p.K:g} (n = {p.n})" for p in parts)
