@@ -515,14 +515,17 @@ def _search(lattice: _Lattice, edges: FloatArray, alpha: float, tol: float, *, l
 
     Return None if there is no such cell.
     """
-    possible = np.flatnonzero(lattice.bound(edges, left=left) > alpha * (1 - 1e-9))
-    for i in possible if left else possible[::-1]:
-        a, b = float(edges[i]), float(edges[i + 1])
-        if b - a <= tol:
-            return a if left else b
-        inner = _search(lattice, np.linspace(a, b, _CELLS + 1, dtype=np.float64), alpha, tol, left=left)
-        if inner is not None:
-            return inner
+    groups = range(0, edges.size - 1, _CELLS // 2)
+    for first in groups if left else reversed(groups):
+        near = edges[first : first + _CELLS // 2 + 1]
+        possible = np.flatnonzero(lattice.bound(near, left=left) > alpha * (1 - 1e-9))
+        for i in possible if left else possible[::-1]:
+            a, b = float(near[i]), float(near[i + 1])
+            if b - a <= tol:
+                return a if left else b
+            inner = _search(lattice, np.linspace(a, b, _CELLS + 1, dtype=np.float64), alpha, tol, left=left)
+            if inner is not None:
+                return inner
     return None
 
 
