@@ -66,6 +66,8 @@ def fix_constant(c: FloatArray, never: BoolArray) -> FloatArray:
     NotIdentified
         If an item's options that are never asked about differ in c.
     """
+    if not never.any():
+        return np.full(len(c), np.nan)
     high = np.where(never, c, -np.inf).max(axis=1)
     bad = np.flatnonzero(high - np.where(never, c, np.inf).min(axis=1) > 1e-12)
     if bad.size:

@@ -752,13 +752,14 @@ def _support(drawn: DrawnOptions, others: Sequence[PredictionColumns]) -> FloatA
 
     ŷ is the prediction of the model to check; the result has shape (n,).
     """
-    n = len(drawn)
+    n, item = len(drawn), drawn.asked.item
     width = int(drawn.asked.n_options.max(initial=2))
-    votes = np.zeros((n, width + 1), np.int64)
+    votes = np.zeros((width + 1) * n, np.int64)  # n numbers per option, after n for unreadable predictions
+    place = n + np.arange(n)
     for model in others:
-        votes[np.arange(n), np.clip(model.option[drawn.asked.item], -1, width - 1)] += 1
-    own = votes[np.arange(n), drawn.predicted]
-    found: FloatArray = (own - votes[:, :width].max(axis=1, initial=0)).astype(np.float64)
+        votes[place + n * np.clip(model.option[item], -1, width - 1).astype(np.int64)] += 1
+    own = votes[place + n * drawn.predicted.astype(np.int64)]
+    found: FloatArray = (own - votes[n:].reshape(width, n).max(axis=0, initial=0)).astype(np.float64)
     return found
 
 

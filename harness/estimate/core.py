@@ -34,6 +34,7 @@ studentized range takes longer than most commands.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -532,9 +533,8 @@ def _lower_end(S: int, n: int, start: float, alpha: float) -> float:
     def upper(q: float) -> float:
         return float(bdtrc(S - 1, n, q))
 
-    left, k = start, -1
-    while k + 1 < S and bdtr(k + 1, n, left) <= upper(left):
-        k += 1
+    left = start
+    k = bisect_right(range(S), upper(left), key=lambda j: float(bdtr(j, n, start))) - 1
     while True:
 
         def gamma(q: float, k: int = k) -> float:

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NoReturn
 
 import numpy as np
@@ -315,10 +316,11 @@ def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | Non
     rows = np.flatnonzero(items[asked.item])
     if not rows.size:
         return None
-    mine, answered = asked.take(rows), answered[rows]
-    is_simple = labels.is_even and _is_simple(mine)
-    cells = mine.option if is_simple else _number_options(mine)
-    size = int(mine.n_options[0] if is_simple else cells.max() + 1)
+    if rows.size < answered.size:
+        asked, answered = asked.take(rows), answered[rows]
+    is_simple = labels.is_even and _is_simple(asked)
+    cells = asked.option if is_simple else _number_options(asked)
+    size = int(asked.n_options[0] if is_simple else cells.max() + 1)
     counts = (np.bincount(cells, minlength=size), np.bincount(cells[answered], minlength=size))
     rates = answering_rates(*counts) if is_simple else answering_rates(*counts, chance=_DOUBT)
     if is_simple and labels.rates is not None and labels.rates.size == size:
@@ -801,6 +803,7 @@ def find_hidden(
     return HiddenRange(missing=missing, of=of, worst=worst, best=best)
 
 
+@lru_cache(maxsize=2)  # cached, because all estimators of a model fill in the same answers
 def _fill(labels: LabelColumns, predictions: PredictionColumns, *, favourable: bool) -> LabelColumns:
     """Fill in missing answers, all in favour of the model or all against it.
 

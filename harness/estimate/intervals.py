@@ -460,8 +460,9 @@ def union_radius(
 
 _CELLS = 16
 _TABLE_RATIO = 50
-"""Trials per required tail above which single tails are computed faster than a table of all probabilities."""
+"""Likely outcomes per required tail above which single tails are computed faster than a table."""
 _LEAST_CHANCE = 1e-300
+_NEGLIGIBLE = 45.0
 _TIE_TOLERANCE = 1e-7
 """Outcomes this close to a tie (in counts) count as extreme, so that rounding cannot narrow the interval."""
 
@@ -514,14 +515,17 @@ def _search(lattice: _Lattice, edges: FloatArray, alpha: float, tol: float, *, l
 
     Return None if there is no such cell.
     """
-    possible = np.flatnonzero(lattice.bound(edges, left=left) > alpha * (1 - 1e-9))
-    for i in possible if left else possible[::-1]:
-        a, b = float(edges[i]), float(edges[i + 1])
-        if b - a <= tol:
-            return a if left else b
-        inner = _search(lattice, np.linspace(a, b, _CELLS + 1, dtype=np.float64), alpha, tol, left=left)
-        if inner is not None:
-            return inner
+    groups = range(0, edges.size - 1, _CELLS // 2)
+    for first in groups if left else reversed(groups):
+        near = edges[first : first + _CELLS // 2 + 1]
+        possible = np.flatnonzero(lattice.bound(near, left=left) > alpha * (1 - 1e-9))
+        for i in possible if left else possible[::-1]:
+            a, b = float(near[i]), float(near[i + 1])
+            if b - a <= tol:
+                return a if left else b
+            inner = _search(lattice, np.linspace(a, b, _CELLS + 1, dtype=np.float64), alpha, tol, left=left)
+            if inner is not None:
+                return inner
     return None
 
 
@@ -529,11 +533,7 @@ class _Lattice:
     """All joint outcomes of the samples except the largest, whose outcomes enter as tail probabilities."""
 
     def __init__(self, parts: tuple[BinomialSample, ...]) -> None:
-        ordered = sorted(parts, key=lambda c: c.n)
-        self.inner, outer = ordered[-1], ordered[:-1]
-        axes = np.meshgrid(*(np.arange(c.n + 1.0) for c in outer), indexing="ij")
-        self.outer = [(c, axis.ravel()) for c, axis in zip(outer, axes, strict=True)]
-        self.size = self.outer[0][1].size if self.outer else 1
+        *self.outer, self.inner = sorted(parts, key=lambda c: c.n)
         self.N = sum(c.n for c in parts)
 
     def bound(self, edges: FloatArray, *, left: bool) -> FloatArray:
@@ -542,38 +542,50 @@ class _Lattice:
         With `left`, the cells lie left of the estimate, where the observed outcome is high. The upper set
         then contains the outcomes at least as high as the observed one, and the lower set is its mirror
         image. Right of the estimate, "high" and "low" are exchanged.
+
+        For each outcome of the samples `outer`, P(S ≤ low) at A1 and P(S ≥ high) at A2 are added for a cell
+        [A1, A2], where S is the number of successes of the largest sample, `inner`. The bound is the sum over
+        these outcomes.
         """
         A1, A2 = edges[:-1, None], edges[1:, None]
-        near = np.zeros((A1.size, self.size))
-        far = np.zeros((A1.size, self.size))
-        for c, s in self.outer:
-            inv1, inv2 = 1 / _q(c, A1), 1 / _q(c, A2)
+        near: FloatArray = np.zeros((A1.size, 1))
+        far: FloatArray = near
+        weight: FloatArray = np.ones((edges.size, 1))
+        for c in self.outer:
+            s = _likely(c, edges)
             d = s - c.S
+            inv1, inv2 = 1 / _q(c, A1), 1 / _q(c, A2)
             # Of the cell's two ends, take the one at which this term counts more outcomes as extreme.
-            near += d * np.where((d >= 0) == left, inv1, inv2)
-            far += (s + c.S) * (inv2 if left else inv1)
+            near = _pairwise(np.add, near, d * np.where((d >= 0) == left, inv1, inv2))
+            far = _pairwise(np.add, far, (s + c.S) * (inv2 if left else inv1))
+            weight = _pairwise(np.multiply, weight, _pmf(c, s, edges))
         q1, q2 = _q(self.inner, A1), _q(self.inner, A2)
         cut_near = self.inner.S - near * np.where((near >= 0) == left, q2, q1)
         cut_far = (2 * self.N - far) * (q2 if left else q1) - self.inner.S
-        high, low = (cut_near, cut_far) if left else (cut_far, cut_near)
-        return self._probability(edges, low, high)
-
-    def _probability(self, edges: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-        """Return, for every cell [A1, A2], an upper bound on the probability of an extreme outcome.
-
-        For each outcome of the samples `outer`, P(S ≤ low) at A1 and P(S ≥ high) at A2 are added, where S is
-        the number of successes of the largest sample, `inner`. The bound is the sum over these outcomes.
-        """
-        n = self.inner.n
-        at_most = np.clip(np.floor(low + _TIE_TOLERANCE), -1, n).astype(np.int64)
-        at_least = np.clip(np.ceil(high - _TIE_TOLERANCE), 0, n + 1).astype(np.int64)
-        tails = _tails_one_by_one if n > _TABLE_RATIO * self.size else _tails_from_table
-        below, above = tails(self.inner, edges, at_most, at_least)
-        weight: FloatArray = np.ones((edges.size, 1))
-        for c, s in self.outer:
-            weight = weight * _pmf(c, edges)[:, s.astype(np.int64)]
+        low, high = (cut_far, cut_near) if left else (cut_near, cut_far)
+        s = _likely(self.inner, edges)
+        tails = _tails_one_by_one if s.size > _TABLE_RATIO * low.shape[1] else _tails_from_table
+        at_most, at_least = np.floor(low + _TIE_TOLERANCE), np.ceil(high - _TIE_TOLERANCE)
+        below, above = tails(self.inner, s, edges, at_most, at_least)
         total: FloatArray = np.sum(weight[:-1] * below + weight[1:] * above, axis=1)
         return total
+
+
+def _likely(c: BinomialSample, edges: FloatArray) -> FloatArray:
+    """Return the range of numbers of successes outside which both tails are negligible at every edge.
+
+    By Bernstein's inequality, each tail is below exp(−`_NEGLIGIBLE`).
+    """
+    q = np.minimum(_q(c, edges), 1.0)
+    third = _NEGLIGIBLE / 3
+    reach = third + np.sqrt(third**2 + 2 * _NEGLIGIBLE * c.n * q * (1 - q))
+    low, high = np.min(c.n * q - reach), np.max(c.n * q + reach)
+    return np.arange(max(0.0, np.floor(low)), min(c.n, np.ceil(high)) + 1)
+
+
+def _pairwise(combine: np.ufunc, a: FloatArray, b: FloatArray) -> FloatArray:
+    """Combine, in every row, each value of `a` with each value of `b`."""
+    return np.asarray(combine(a[:, :, None], b[:, None, :]).reshape(len(a), -1))
 
 
 def _q(c: BinomialSample, A: FloatArray) -> FloatArray:
@@ -581,32 +593,33 @@ def _q(c: BinomialSample, A: FloatArray) -> FloatArray:
 
 
 def _tails_from_table(
-    c: BinomialSample, edges: FloatArray, at_most: IntArray, at_least: IntArray
+    c: BinomialSample, s: FloatArray, edges: FloatArray, at_most: FloatArray, at_least: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return, for every cell [A1, A2], P(S ≤ at_most) at A1 and P(S ≥ at_least) at A2.
 
-    Both are read from a table of cumulative sums of the probabilities.
+    Both are read from a table of cumulative sums of the probabilities of `s`, the likely values of S.
     """
-    pmf = _pmf(c, edges)
+    pmf = _pmf(c, s, edges)
     zero = np.zeros((edges.size, 1))
     cdf = np.concatenate([zero, np.cumsum(pmf, axis=1)], axis=1)[:-1]
     sf = np.concatenate([np.cumsum(pmf[:, ::-1], axis=1)[:, ::-1], zero], axis=1)[1:]
-    return np.take_along_axis(cdf, at_most + 1, axis=1), np.take_along_axis(sf, at_least, axis=1)
+    below = np.clip(at_most + 1 - s[0], 0, s.size).astype(np.int64)
+    above = np.clip(at_least - s[0], 0, s.size).astype(np.int64)
+    return np.take_along_axis(cdf, below, axis=1), np.take_along_axis(sf, above, axis=1)
 
 
 def _tails_one_by_one(
-    c: BinomialSample, edges: FloatArray, at_most: IntArray, at_least: IntArray
+    c: BinomialSample, _: FloatArray, edges: FloatArray, at_most: FloatArray, at_least: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Compute the tails of `_tails_from_table` by the incomplete beta function: faster for few tails."""
     q = np.minimum(_q(c, edges), 1.0)[:, None]
-    below = np.where(at_most < 0, 0.0, bdtr(np.maximum(at_most, 0.0), c.n, q[:-1]))
-    above = np.where(at_least < 1, 1.0, bdtrc(np.maximum(at_least - 1.0, 0.0), c.n, q[1:]))
+    below = np.where(at_most < 0, 0.0, bdtr(np.clip(at_most, 0, c.n), c.n, q[:-1]))
+    above = np.where(at_least < 1, 1.0, bdtrc(np.clip(at_least - 1, 0, c.n), c.n, q[1:]))
     return below, above
 
 
-def _pmf(c: BinomialSample, A: FloatArray) -> FloatArray:
-    """Return the binomial probabilities of 0..n at every A; one row per A, n + 1 columns."""
-    s = np.arange(c.n + 1.0)
+def _pmf(c: BinomialSample, s: FloatArray, A: FloatArray) -> FloatArray:
+    """Return the binomial probabilities of the outcomes `s` at every A; one row per A."""
     log_choose = gammaln(c.n + 1) - gammaln(s + 1) - gammaln(c.n - s + 1)
     log_q = np.log(_q(c, A))[:, None]
     log_p = np.log(np.maximum((1 - A) / (c.K - 1), _LEAST_CHANCE))[:, None]
@@ -688,8 +701,7 @@ For two samples the limit is ten times larger.
 
 _INVERTED: Mapping[str, Callable[..., tuple[float, float]]] = MappingProxyType(
     {
-        # cached, because ivw, ivw_half and ml have the same interval, and so have models with equal counts
-        "exact": lru_cache(maxsize=4096)(exact_interval),
+        "exact": exact_interval,
         "score": score_interval,
         "likelihood_ratio": likelihood_ratio_interval,
     }
@@ -761,6 +773,14 @@ def make_interval(point: Point, method: str = "exact", level: float = 0.95) -> I
     return Interval(low=low, high=high, level=level, method=made, notes=notes, why=why)
 
 
+@lru_cache(maxsize=4096)  # cached, because ivw, ivw_half and ml have the same interval
+def _invert(method: str, parts: tuple[BinomialSample, ...], A: float, level: float) -> tuple[float, float]:
+    """Return the ends of an interval that depends only on the samples and their A_ML."""
+    if method == "weighted-score":
+        return weighted_score([(1.0, parts)], level)[1:3]
+    return _INVERTED[method](parts, A, level)
+
+
 def _widen_until_some(point: Point, method: str, level: float) -> tuple[float, float, int]:
     """Widen an empty interval until it is not empty; return its ends in [0, 1] and the number of steps.
 
@@ -779,10 +799,8 @@ def _widen_until_some(point: Point, method: str, level: float) -> tuple[float, f
 def _ends(point: Point, method: str, level: float) -> tuple[float, float]:
     """Return the ends of an interval, which may lie outside [0, 1]."""
     parts = point.parts
-    if method == "weighted-score":
-        return weighted_score([(1.0, parts)], level)[1:3]
-    if method in _INVERTED:
-        return _INVERTED[method](parts, point.peak, level)
+    if method == "weighted-score" or method in _INVERTED:
+        return _invert(method, parts, point.peak, level)
     if method in _BINOMIAL:
         if len(parts) != 1:
             kinds = ", ".join(f"K = {p.K:g} (n = {p.n})" for p in parts)

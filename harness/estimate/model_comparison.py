@@ -19,7 +19,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import combinations
 from typing import Any, ClassVar, NamedTuple
 
@@ -356,13 +356,13 @@ def compare(
     )
     by_name = dict(zip(names, predictions, strict=True))
 
+    @cache  # every model is in many pairs
+    def explain(name: str) -> str:
+        return explain_failures(by_name[name], labels, corrected=errors is not None)
+
     def doubt(pair: Comparison) -> str:
         first, second = by_name[pair.first], by_name[pair.second]
-        failures = (
-            f"{name!r}: {failed}"
-            for name, one in ((pair.first, first), (pair.second, second))
-            if (failed := explain_failures(one, labels, corrected=errors is not None))
-        )
+        failures = (f"{name!r}: {failed}" for name in (pair.first, pair.second) if (failed := explain(name)))
         hidden = "" if labels.is_resolved else explain_hidden(pair, first, second, labels)
         left_out = explain_failed_calls(first, second, found=(pair.difference, pair.low, pair.high))
         return "; ".join(filter(None, [why, *failures, left_out, hidden]))

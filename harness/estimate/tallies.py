@@ -952,7 +952,7 @@ def tally(
     return tally_columns(predicted, said, find_strata(predicted, said, strata), split)
 
 
-@lru_cache(maxsize=2)  # keep two results, because reports alternate between all labels and a subset of them
+@lru_cache(maxsize=4)  # all labels, a subset of them, and that subset with missing answers filled in twice
 def tally_columns(
     predictions: PredictionColumns,
     labels: LabelColumns,

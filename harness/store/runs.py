@@ -255,9 +255,9 @@ class RunRepository(Repository):
         with (
             self._database.transaction() as connection,
             connection.execute(query, execution_options=options) as found,
+            self._database.reading(),
         ):
-            for row in found:
-                yield self._make_prediction(row)
+            yield from map(_make_prediction, found)
 
     def find_samples(
         self, run_ids: Collection[str], item_ids: Collection[str]
@@ -269,14 +269,10 @@ class RunRepository(Repository):
             .where(self._database.among(table.run_id, run_ids), self._database.among(table.item_id, item_ids))
             .order_by(table.sample)
         )
-        for run_id, *values in self._database.read_rows(query):
-            yield run_id, self._make_prediction(values)
-
-    def _make_prediction(self, values: Sequence[Any]) -> Prediction:
-        row = dict(zip(_WRITTEN, values, strict=True))
+        rows = self._database.read_rows(query)
         with self._database.reading():
-            kinds = {"status": PredictionStatus(row["status"]), "source": Source(row["source"])}
-        return Prediction(**row | kinds)
+            for run_id, *values in rows:
+                yield run_id, _make_prediction(values)
 
     def find_unasked(
         self, run_id: str, ids: Sequence[str], n_samples: int, *, retry_failed: bool = False
@@ -351,6 +347,12 @@ class RunRepository(Repository):
         """
         query = sa.select(_VECTOR.c.item_id, _VECTOR.c.probabilities).where(_VECTOR.c.run_id == run_id)
         return dict(map(tuple, self._database.read_rows(query)))
+
+
+def _make_prediction(values: Sequence[Any]) -> Prediction:
+    row = dict(zip(_WRITTEN, values, strict=True))
+    kinds = {"status": PredictionStatus(row["status"]), "source": Source(row["source"])}
+    return Prediction(**row | kinds)
 
 
 def take_vote(samples: Sequence[Prediction]) -> Prediction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum, unique
+from functools import cache
 from string import Formatter
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -254,7 +255,10 @@ class ResultWithNotes:
 
 def plain_fields(record: DataclassInstance) -> dict[str, Any]:
     """Return the fields of a record by name; a result's fields are renamed as in its `plain_names`."""
-    names = [f.name for f in fields(record)]
-    if isinstance(record, ResultWithNotes):
-        names = [record.plain_names.get(name, name) for name in names]
-    return {name: getattr(record, name) for name in names if name}
+    return {name: getattr(record, name) for name in _plain_names(type(record))}
+
+
+@cache
+def _plain_names(kind: type[DataclassInstance]) -> list[str]:
+    renamed = kind.plain_names if issubclass(kind, ResultWithNotes) else {}
+    return [name for f in fields(kind) if (name := renamed.get(f.name, f.name))]

@@ -84,7 +84,7 @@ class ColumnRepository(Repository):
         self._seen, self._kept, self._lock = -1, dict[Any, Any](), RLock()
 
     def remember(self, version: Callable[[], int] = lambda: 0) -> None:
-        """From now on, cache items, labels, options and the columns that define strata.
+        """From now on, cache items, digests, labels, options and the columns that define strata.
 
         The cache is emptied when `version` returns a new number; by default, it is never emptied.
         """
@@ -260,6 +260,9 @@ class ColumnRepository(Repository):
 
         Texts are read in batches, so that memory does not grow with their total length.
         """
+        return self._once(("digests", id(index)), lambda: self._read_text_digests(index))
+
+    def _read_text_digests(self, index: ItemIndex) -> IntArray:
         found = np.zeros(index.size, np.int64)
         asked = sa.select(_QUESTION.item_id)
         query = sa.select(_ITEM.position, _ITEM.text, sa.cast(_ITEM.options, sa.Text))
