@@ -137,7 +137,7 @@ def write_bundle(study: Study, path: str | Path, *, comments: bool = False) -> W
         written = write_whole(bundle.write(), path)
     return WrittenBundle(
         file=str(written), lines=bundle.lines.number, counts=bundle.lines.counts,
-        not_covered=bundle.uncovered, head=bundle.lines.head, link=bundle.check.trail.head,
+        not_covered=bundle.uncovered, head=bundle.lines.head, link=bundle.check.result.head,
     )  # fmt: skip
 
 
