@@ -59,7 +59,7 @@ def _draw_one(design: Design, rng: np.random.Generator, seed: int) -> Outcome:
         folder = Path(name)
         cluster = 'cluster = "patient"\n' if design.cluster else ""
         given = {"seed": seed, "classes": json.dumps(classes), "cluster": cluster}
-        write_study(folder, SETTINGS.format(protocol=design.protocol, **given), classes)
+        write_study(folder, SETTINGS.format(protocol=design.protocol, **given), {c: c for c in classes})
         clusters = clusters_of(design).tolist()
         rows = [(item.id, f"item {item.id}", of) for item, of in zip(items, clusters, strict=True)]
         write_table(folder / "items.csv", ("id", "text", "patient"), rows)

@@ -172,7 +172,7 @@ def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labe
 def lay_out(folder: Path, task: FieldTask, settings: str) -> None:
     """Write the files of a study about a task, and let simulated experts answer its questions."""
     classes = CLASSES[: task.K]
-    write_study(folder, settings, classes)
+    write_study(folder, settings, {c: c for c in classes})
     rows = [{"id": f"{i:04}", "text": f"Case {i} of {task.seed}"} for i in range(task.n)]
     (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     key = [(f"{i:04}", classes[y]) for i, y in enumerate(task.truth)]

@@ -57,7 +57,7 @@ def true_option(position: int) -> int:
 
 def write_items(folder: Path, number: int) -> None:
     """Write the settings and items of a study. Texts have 24 words with very unequal frequencies."""
-    write_study(folder, SETTINGS, CLASSES)
+    write_study(folder, SETTINGS, {c: c for c in CLASSES})
     draw = random.Random(7)  # noqa: S311  nothing secret
     words = (int(VOCABULARY * draw.random() ** 4) for _ in range(number * WORDS))
     texts = (f"case {j} " + " ".join([f"w{next(words)}" for _ in range(WORDS)]) for j in range(number))

@@ -7,22 +7,18 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from oversight.harness.cli.main import main as oversight
 
 
-def write_study(folder: Path, settings: str, classes: Sequence[str], per_class: int = 1) -> None:
-    """Write study.toml, and experts.toml with this number of experts per class."""
-    experts = "".join(
-        f'[[expert]]\nname = "{c}{"" if per_class == 1 else e}"\nclasses = ["{c}"]\n\n'
-        for c in classes
-        for e in range(per_class)
-    )
+def write_study(folder: Path, settings: str, classes: Mapping[str, str]) -> None:
+    """Write study.toml, and experts.toml; `classes` maps the name of each expert to a class."""
+    experts = (f'[[expert]]\nname = "{name}"\nclasses = ["{c}"]\n\n' for name, c in classes.items())
     (folder / "study.toml").write_text(settings, encoding="utf-8")
-    (folder / "experts.toml").write_text(experts, encoding="utf-8")
+    (folder / "experts.toml").write_text("".join(experts), encoding="utf-8")
 
 
 def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

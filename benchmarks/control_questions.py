@@ -80,7 +80,7 @@ def lay_out(folder: Path, design: Design, seed: int) -> tuple[Study, dict[str, i
         f'[study]\nname = "s"\nseed = {seed}\n[items]\nfile = "items.csv"\nclasses = {json.dumps(CLASSES)}\n'
         f"[experts]\n{design.extra}\n"
     )
-    write_study(folder, settings, CLASSES, design.experts)
+    write_study(folder, settings, {f"{c}{e}": c for c in CLASSES for e in range(design.experts)})
     return read_study(folder / "study.toml"), {f"i{j}": int(t) for j, t in enumerate(truth)}
 
 

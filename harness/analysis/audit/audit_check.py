@@ -162,7 +162,7 @@ class AuditCheck:
         self.findings, self.key = self.result.findings, key
         self.parts = {name: RowsDigest() for name in DESIGN_PARTS}
         self.designs: list[AuditRecord] = []
-        self.looks: dict[int, dict[str, Any]] = {}
+        self.looks: dict[int, Mapping[str, Any]] = {}
         self.revisions: dict[tuple[str, int, str], AuditRecord] = {}
         self._given, self._chain, self._answered = head, ChainCheck("event", 0), False
         self._allowed: int | None = None

@@ -87,7 +87,7 @@ def read_events(store: Store, check: AuditCheck) -> Records:
     """Check all events of a study in order, and yield each."""
     for event in store.audit.read_records():
         check.add_event(event)
-        yield "event", {"event": asdict(event)}
+        yield "event", {"event": event.to_json()}
 
 
 def read_evidence(store: Store, check: AuditCheck) -> Records:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -70,14 +70,14 @@ class AuditEvent:
     person: str = ""
     asked_id: str = ""
     value: str = ""
-    comment: str = ""
+    comment: str | None = ""
     seconds: float | None = None
     key: str | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditRecord:
+class AuditRecord(AuditEvent):
     """A stored event with its position, its link, and its time in UTC by the clock of the writing machine.
 
     `comment` is None if the comment was erased; `comment_digest` is empty if there was no comment.
@@ -85,18 +85,13 @@ class AuditRecord:
 
     position: int
     at: str
-    kind: str
-    way: str
-    person: str
-    asked_id: str
-    value: str
-    comment: str | None
     salt: str
     comment_digest: str
-    seconds: float | None
-    key: str | None
-    detail: dict[str, Any]
     link: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields, in the order in which a bundle contains them."""
+        return {name: getattr(self, name) for name in _WRITTEN}
 
     def find_link(self, before: str) -> str:
         """Compute the event's link from its fields and from the previous event's link, `before`."""
@@ -123,8 +118,13 @@ class AuditRecord:
         return self.comment is None or _hash_comment(self.salt, self.comment) == self.comment_digest
 
 
+_STORABLE = ("person", "asked_id", "value", "comment", "detail")
 _ERASABLE = ("person", "value", "comment", "salt", "comment_digest", "seconds", "key", "detail")
-_HASHED = tuple(f.name for f in fields(AuditRecord) if f.name not in ("comment", "salt", "link"))
+_WRITTEN = (
+    "position", "at", "kind", "way", "person", "asked_id", "value", "comment", "salt", "comment_digest",
+    "seconds", "key", "detail", "link",
+)  # fmt: skip
+_HASHED = tuple(name for name in _WRITTEN if name not in ("comment", "salt", "link"))
 
 
 class TrailStep(NamedTuple):
@@ -286,39 +286,26 @@ def append_events(connection: sa.Connection, events: Sequence[AuditEvent]) -> No
     last = connection.execute(query).first()
     position, link = (last.position + 1, last.link) if last else (0, START)
     at = datetime.now(UTC).isoformat(timespec="milliseconds")
-    records = link_records(fresh, at, position, link)
-    execute_many(connection, sa.insert(_EVENT), [row_of(record) for record in records])
-
-
-def link_records(
-    events: Iterable[AuditEvent], at: str, position: int = 0, link: str = START
-) -> list[AuditRecord]:
-    """Return the events as records, with positions and links that continue a hash chain.
-
-    The chain's last link so far is `link`; the first new event gets the position `position`.
-    """
     records = []
-    for place, event in enumerate(events, position):
+    for place, event in enumerate(fresh, position):
         # Convert values to the form in which a database returns them, so that links can be recomputed.
-        person, asked_id, value, comment = map(
-            make_storable, (event.person, event.asked_id, event.value, event.comment)
-        )
+        given = {name: _make_storable(getattr(event, name)) for name in _STORABLE}
+        comment = given["comment"] or ""
         salt = secrets.token_hex(8) if comment else ""
         record = AuditRecord(
-            position=place, at=at, kind=event.kind, way=event.way, person=person, asked_id=asked_id,
-            value=value, comment=comment, salt=salt, comment_digest=_hash_comment(salt, comment),
-            seconds=event.seconds, key=event.key, detail=_make_storable(dict(event.detail)), link="",
+            kind=event.kind, way=event.way, seconds=event.seconds, key=event.key, **given,
+            position=place, at=at, salt=salt, comment_digest=_hash_comment(salt, comment), link="",
         )  # fmt: skip
         link = record.find_link(link)
-        records.append(replace(record, link=link))
-    return records
+        records.append(row_of(replace(record, link=link)))
+    execute_many(connection, sa.insert(_EVENT), records)
 
 
 def _make_storable(told: Any) -> Any:
     """Convert a value to what the database returns after storing the value as JSON."""
     if isinstance(told, str):
         return make_storable(told)
-    if isinstance(told, dict):
+    if isinstance(told, Mapping):
         return {make_storable(str(name)): _make_storable(value) for name, value in told.items()}
     return [_make_storable(value) for value in told] if isinstance(told, list | tuple) else told
 

@@ -287,7 +287,7 @@ class AnswerDesk:
                 is_other = (before.value, before.comment) != (event.value, event.comment)
                 if is_other and was != self._sheet.write_value(held, item, before.value):
                     return Outcome.CHANGED
-            reply = Response(held.id, event.person, event.value, PAGE, event.comment)
+            reply = Response(held.id, event.person, event.value, PAGE, event.comment or "")
             self._replies.replace_replies(connection, [held.id], PAGE, [reply])
             append_events(connection, [event])
         return Outcome.STORED
