@@ -174,10 +174,9 @@ class _BundleCheck:
             return
         if self._told_end.get("not_covered") != self.result.uncovered:
             self.findings.add("the closing line gives a wrong number of answers without an event")
-        links = {"begins": self._first_link, "link": self.result.link}
-        for name, link in links.items():
+        told = (("begins", "first", self._first_link), ("link", "last", self.result.link))
+        for name, which, link in told:
             if self._told_head.get(name) != link:
-                which = "first" if name == "begins" else "last"
                 self.findings.add(f"line 1: {name!r} is not the link of the {which} event")
 
 

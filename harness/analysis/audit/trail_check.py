@@ -194,12 +194,8 @@ class AnswerCheck:
             told = f"{name} is stored, but event {event.position} says that it was withdrawn"
             self._findings.add(told)
             return
-        pairs = {
-            "value": (event.value, answer.value),
-            "person": (event.person, answer.person),
-            "source": (event.way, answer.source),
-        }
-        for what, (was, now) in pairs.items():
+        for what, was in (("value", event.value), ("person", event.person), ("source", event.way)):
+            now = getattr(answer, what)
             if was != now:
                 self._findings.add(f"{name}: its {what} is {now!r}, but event {event.position} says {was!r}")
         is_forgotten = event.comment is None and not answer.comment

@@ -109,20 +109,17 @@ def _tell_freezes(found: Audit) -> list[str]:
 
 def _tell_ids(ids: CheckedIds) -> list[str]:
     """Describe the source of the questions' ids, and how many could not be checked."""
-    if ids.sealed and not ids.checked:
+    by = "the study's secret key"
+    why = "another program drew them, or their expert was erased"
+    if not ids.sealed:
+        by = "the seed alone, as in older versions: anyone with the seed can recognise control questions"
+    elif not ids.checked:
         why = "they are computed from a secret key that only the study's database contains"
-        return [f"question ids: {ids.unchecked:,} not checked: {why}"]
     lines = []
     if ids.checked:
-        by = "the study's secret key"
-        if not ids.sealed:
-            by = "the seed alone, as in older versions: anyone with the seed can recognise control questions"
         lines.append(f"question ids: {ids.checked:,} computed again from {by}")
-    if ids.unchecked:
-        lines.append(
-            f"question ids: {ids.unchecked:,} not checked: another program drew them, or their expert was "
-            "erased"
-        )
+    if ids.unchecked or (ids.sealed and not ids.checked):
+        lines.append(f"question ids: {ids.unchecked:,} not checked: {why}")
     return lines
 
 

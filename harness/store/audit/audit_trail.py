@@ -147,8 +147,6 @@ class AnswerHistory:
         The person and the question.
     first
         Time of the first answer, in ISO 8601 and UTC.
-    last
-        Position, in the audit trail, of the event about the last answer.
     seconds
         Total number of seconds for which the question was visible; None if unknown.
     values
@@ -158,7 +156,6 @@ class AnswerHistory:
     person: str
     asked_id: str
     first: str
-    last: int
     seconds: float | None
     values: int
 
@@ -182,16 +179,9 @@ class AuditRepository(Repository):
                 with self._database.reading():
                     yield AuditRecord(**values | {"detail": read_json(values["detail"])})
 
-    def find_last(self, kind: str) -> AuditRecord | None:
-        """Return the last event of the given kind, or None."""
-        return self._find_last(_EVENT.c.kind == kind)
-
-    def find_key(self, key: str) -> AuditRecord | None:
-        """Return the event with the given key, or None."""
-        return self._find_last(_EVENT.c.key == key)
-
-    def _find_last(self, condition: sa.ColumnElement[bool]) -> AuditRecord | None:
-        query = select_values(AuditRecord, _EVENT).where(condition)
+    def find_last(self, value: str, column: str = "kind") -> AuditRecord | None:
+        """Return the last event with this value in a column, or None."""
+        query = select_values(AuditRecord, _EVENT).where(_EVENT.c[column] == value)
         found = self._database.read_values(AuditRecord, query.order_by(_EVENT.c.position.desc()).limit(1))
         return found[0] if found else None
 
@@ -212,12 +202,10 @@ class AuditRepository(Repository):
         rows = [{"at_place": r.position} | {name: getattr(r, name) for name in _ERASABLE} for r in told]
         with self._database.transaction(exclusive=True) as connection:
             execute_many(connection, change, rows)
-            seals = [
-                {str(r.position): r.find_seal() for r in part} for part in split_into_batches(told, BULK)
-            ]
-            append_events(
-                connection, [AuditEvent(kind="redacted", way="command", detail={"events": s}) for s in seals]
-            )
+            for part in split_into_batches(told, BULK):
+                seals = {str(r.position): r.find_seal() for r in part}
+                event = AuditEvent(kind="redacted", way="command", detail={"events": seals})
+                append_events(connection, [event])
 
     def read_head(self) -> str:
         """Return the link of the last event; `START` before the first event."""
@@ -231,19 +219,17 @@ class AuditRepository(Repository):
         Histories are sorted by the position of their last answer.
         """
         e = _EVENT.c
-        last = sa.func.max(e.position)
         query = (
             sa.select(
                 e.person,
                 e.asked_id,
                 sa.func.min(e.at).label("first"),
-                last.label("last"),
                 sa.func.sum(e.seconds).label("seconds"),
                 sa.func.count(sa.distinct(e.value)).label("values"),
             )
             .where(e.way == way, e.kind == "answer", e.asked_id != "")
             .group_by(e.person, e.asked_id)
-            .order_by(last)
+            .order_by(sa.func.max(e.position))
         )
         return self._database.read_values(AnswerHistory, query)
 

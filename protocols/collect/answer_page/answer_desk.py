@@ -255,7 +255,7 @@ class AnswerDesk:
         with self._lock, self._store.together(exclusive=True):
             self._queues.refresh()
             held = self._queues.find_question(person, given.asked_id)
-            known = self._store.audit.find_key(key)
+            known = self._store.audit.find_last(key, "key")
             if known is None and held is None:
                 return Outcome.NOT_HELD
             if held is None:
