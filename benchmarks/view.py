@@ -22,6 +22,7 @@ import sqlalchemy as sa
 
 from benchmarks._options import read_options
 from benchmarks._scale_studies import CLASSES, make_scale_study
+from oversight.harness.store import Store
 from tests.fakes.view_server import Served, serve
 
 MODELS = 3
@@ -43,6 +44,9 @@ def main() -> None:
     number = 100_000 if read_options(__doc__).quick else 1_000_000
     with tempfile.TemporaryDirectory(prefix="oversight-view") as folder:
         url = f"sqlite:///{make_scale_study(Path(folder), number, MODELS)}"
+        with Store(url) as store:
+            # Cache the columns of the runs; `oversight run` does this when it ends.
+            store.run_columns.keep([run["id"] for run in store.runs.read_runs()])
         print(f"{number:,} items x {MODELS} models", flush=True)
         begun = time.perf_counter()
         with serve(Path(folder)) as served:
