@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import sys
 import tempfile
 import time
 from contextlib import closing
@@ -41,7 +40,7 @@ READ = {
 
 def main() -> None:
     number = 100_000 if read_options(__doc__).quick else 1_000_000
-    program, found, peak = str(Path(sys.executable).with_name("oversight")), dict[str, float](), 0.0
+    found, peak = dict[str, float](), 0.0
     with tempfile.TemporaryDirectory(prefix="oversight-bulk") as name:
         folder = Path(name)
         write_items(folder, number)
@@ -49,7 +48,7 @@ def main() -> None:
         for label, (words, tables) in COMMANDS.items():
             if label == "label_import":
                 write_answers(folder)
-            cost = run_timed([program, *words], folder, LIMIT)
+            cost = run_timed(words, folder, LIMIT)
             assert cost is not None, f"{label} took more than {LIMIT:.0f} s"
             cpu = write_raw(folder, tables)
             found[label], peak = cost["cpu"] / cpu, max(peak, cost["mb"])
@@ -80,7 +79,8 @@ def write_raw(folder: Path, tables: tuple[str, ...]) -> float:
                 target.execute(sql)
         target.execute("INSERT INTO item_words (item_words, rank) VALUES ('hashsize', 4194304)")
         for table in dict.fromkeys(("item", "question", "run", *tables)):
-            rows = source.execute(READ.get(table, f"SELECT * FROM {table} ORDER BY rowid")).fetchall()  # noqa: S608
+            wanted = READ.get(table, f"SELECT * FROM {table} ORDER BY rowid")  # noqa: S608
+            rows = source.execute(wanted).fetchall()
             if rows:
                 marks = ", ".join("?" * len(rows[0]))
                 columns = "(rowid, words)" if table == "item_words" else ""

@@ -112,7 +112,7 @@ def start(address: str, folder: Path, workers: int) -> subprocess.Popen[bytes]:
     words += ["--ray-address", address, "--workers", str(workers)]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     with (folder / SAID).open("ab") as said:
-        return subprocess.Popen(words, cwd=folder, env=env, stdout=said, stderr=said)  # noqa: S603  our own command
+        return subprocess.Popen(words, cwd=folder, env=env, stdout=said, stderr=said)  # noqa: S603
 
 
 def end(run: subprocess.Popen[bytes], folder: Path) -> None:

@@ -6,9 +6,9 @@ factor by which the plain estimate would need more questions.
 1. Votes: items with 2 to 10 options are drawn from MMLU-Pro, and models at random. The protocol draws one
    question per item, and experts answer from the published truth. `oversight.model_accuracies` gives
    the protocol's plain estimate and the estimate assisted by all models' votes, for `TARGETS` models.
-2. Judges of known quality , with 300 questions. Items are drawn from the whole set
-   uniformly ("pool"), or by the judge's uncertainty, as with `draw = "deviation"`. With "uniform", one random
-   option of each of 300 random items is asked about.
+2. Judges of known quality, with 300 questions. Items are drawn from the whole set uniformly ("pool"), or by
+   the judge's uncertainty, as with `draw = "deviation"`. With "uniform", one random option of each of 300
+   random items is asked about.
 3. Pool: 300 questions are asked about items drawn from a pool of 12,000, proportionally within strata by the
    agreement of all twenty models. The draw is compared with a simple random sample, for one target model and
    for five.

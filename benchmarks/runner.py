@@ -81,7 +81,7 @@ def measure(what: str, server: Loopback, n: int, concurrency: int) -> dict[str, 
     command = [sys.executable, str(script), what, server.url, str(n), str(concurrency)]
     # Allow bytecode files, because otherwise every start would compile all imports.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)  # noqa: S603  itself
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)  # noqa: S603
     if done.returncode:
         sys.exit(f"{what}: {done.stderr[-2_000:]}")
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])

@@ -83,10 +83,9 @@ def count_groups(database: Path, rows: int) -> float:
 
 def measure(folder: Path, commands: Sequence[str], limit: float) -> dict[str, Cost | None]:
     """Run commands on a study, and print and return their costs; None if a command does not end in time."""
-    program = str(Path(sys.executable).with_name("oversight"))
     found: dict[str, Cost | None] = {}
     for name in commands:
-        cost = found[name] = run_timed([program, *COMMANDS[name]], folder, limit)
+        cost = found[name] = run_timed(COMMANDS[name], folder, limit)
         shown = "too slow"
         if cost is not None:
             shown = f"{cost['cpu']:9.2f} s CPU{cost['wall']:9.2f} s{cost['mb']:8.0f} MB"
@@ -95,14 +94,15 @@ def measure(folder: Path, commands: Sequence[str], limit: float) -> dict[str, Co
 
 
 def run_timed(words: Sequence[str], folder: Path, limit: float) -> Cost | None:
-    """Run a command. Returns its cost including start-up, or None if it ran longer than `limit` seconds."""
+    """Run a command of the project. Returns its cost, or None if it ran longer than `limit` seconds."""
     # Allow bytecode files, because otherwise every start would compile all imports.
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    timed = [sys.executable, str(Path(__file__).with_name("_timed_command.py")), str(limit), *words]
-    done = subprocess.run(timed, cwd=folder, capture_output=True, text=True, check=True, env=environment)  # noqa: S603  itself
-    found: Cost | None = json.loads(done.stdout.splitlines()[-1])
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    timed = [sys.executable, str(Path(__file__).with_name("_timed_command.py")), str(limit)]
+    timed += [str(Path(sys.executable).with_name("oversight")), *words]
+    ran = subprocess.run(timed, cwd=folder, capture_output=True, text=True, check=True, env=env)  # noqa: S603
+    found: Cost | None = json.loads(ran.stdout.splitlines()[-1])
     if found and found["code"]:
-        sys.exit(f"{' '.join(words)}: {done.stderr[-2_000:]}")
+        sys.exit(f"{' '.join(words)}: {ran.stderr[-2_000:]}")
     return found
 
 
