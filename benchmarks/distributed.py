@@ -108,8 +108,8 @@ def study(n: int) -> Iterator[tuple[Path, Loopback]]:
 
 def start(address: str, folder: Path, workers: int) -> subprocess.Popen[bytes]:
     """Start `oversight run` on the cluster."""
-    words = [sys.executable, "-m", "oversight.harness.cli.main", "run", "--on", "ray"]
-    words += ["--ray-address", address, "--workers", str(workers)]
+    words = [sys.executable, "-m", "oversight.harness.cli.main", "run", "--on", address]
+    words += ["--workers", str(workers)]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     with (folder / SAID).open("ab") as said:
         return subprocess.Popen(words, cwd=folder, env=env, stdout=said, stderr=said)  # noqa: S603
