@@ -3,8 +3,7 @@
 The bare loop is aiohttp and orjson in worker tasks over one iterator: it retries nothing, has no limits,
 reads only the text, and stores nothing. Every measurement runs in a separate process. Compared programs run
 in turn, and the median of their ratios is shown, because other work on the machine affects all of them.
-inspect-ai runs in a separate environment. Rates are measured at the server, from the first request to the
-last.
+Peers run in separate environments. Rates are measured at the server, from the first request to the last.
 
     python benchmarks/runner.py [--quick] [--rounds 9]
 
@@ -13,7 +12,8 @@ stored, divided by those of the bare loop at 0 ms (the worse ratio of 64 and 256
 `vs_inspect_ai` is the runner's rate divided by inspect-ai's, and `rss_growth_mb` the additional memory for
 many items. `faults_vs_plain` is the runner's time under random faults divided by that of a plain retry loop.
 `rate_vs_ideal` is its time at a server with a rate limit divided by the minimum time. Both are the worst
-ratios of several settings.
+ratios of several settings. A full run adds `vs_lm_eval`, and `stored_vs_bare_200ms`: the rates at a latency
+of 200 ms.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from benchmarks._peers import run_peers
 
 REQUESTS, QUICK_REQUESTS = 20_000, 10_000
 FEW, MANY, QUICK_MANY = 1_000, 100_000, 20_000
-PEER = ["inspect-ai==0.3.285", "openai==3.52.0"]
+PEERS = {"inspect_ai": ["inspect-ai==0.3.285", "openai==3.52.0"], "lm_eval": ["lm-eval[api]==0.4.13"]}
 FAULTS = {
     "4 %": (("429", 0.04),),
     "11 %": (("429", 0.05), ("500", 0.03), ("hang", 0.01), ("malformed", 0.01), ("drop", 0.01)),
@@ -47,29 +47,35 @@ def main() -> None:
     quick, few_rounds = args.quick, 1 if args.quick else args.rounds
     n = QUICK_REQUESTS if quick else REQUESTS
     found = {concurrency: compare(concurrency, n, args.rounds) for concurrency in (64, 256)}
+    rate = found[64]["stored_rate"]
     line = {
         "stored_vs_bare": min(each["rate"] for each in found.values()),
         "cpu_vs_bare": max(each["cpu"] for each in found.values()),
-        "vs_inspect_ai": beside_peer(found[64]["stored_rate"], 200 if quick else 400),
+        "vs_inspect_ai": beside_peer("inspect_ai", rate, 200 if quick else 400),
         "rss_growth_mb": memory(QUICK_MANY if quick else MANY),
         "faults_vs_plain": max(under_faults(kind, few_rounds) for kind in FAULTS),
         "rate_vs_ideal": max(under_a_limit(limit, few_rounds) for limit in LIMITS),
     }
+    if not quick:
+        line["vs_lm_eval"] = beside_peer("lm_eval", rate, 2_000)
+        slow = [compare(concurrency, n // 4, args.rounds, latency=0.2) for concurrency in (64, 256)]
+        line["stored_vs_bare_200ms"] = min(each["rate"] for each in slow)
     print(json.dumps({name: value and round(value, 3) for name, value in line.items()}))
 
 
-def compare(concurrency: int, n: int, rounds: int) -> dict[str, float]:
+def compare(concurrency: int, n: int, rounds: int, *, latency: float = 0.0) -> dict[str, float]:
     """Run both loops in turn. Returns the medians of the runner's results divided by the bare loop's."""
     found: dict[str, list[dict[str, float]]] = defaultdict(list)
     for _ in range(rounds):
         for what in ("bare", "stored"):
-            with loopback() as server:
+            with loopback(Behaviour(latency)) as server:
                 found[what].append(measure(what, server, n, concurrency))
     pairs = list(zip(found["stored"], found["bare"], strict=True))
     ratios = {key: statistics.median(a[key] / b[key] for a, b in pairs) for key in ("rate", "cpu")}
     ratios["stored_rate"] = statistics.median(each["rate"] for each in found["stored"])
     print(
-        f"concurrency {concurrency}, {n:,} requests: {ratios['stored_rate']:,.0f} requests/s, "
+        f"{1000 * latency:.0f} ms, concurrency {concurrency}, {n:,} requests: "
+        f"{ratios['stored_rate']:,.0f} requests/s, "
         f"{ratios['rate']:.2f} of the bare loop's rate, {ratios['cpu']:.2f} of its CPU"
     )
     return ratios
@@ -89,15 +95,15 @@ def measure(what: str, server: Loopback, n: int, concurrency: int) -> dict[str, 
     return {**found, "rate": n / (seen.last - seen.first), "span": seen.last_good - seen.first}
 
 
-def beside_peer(rate: float, n: int) -> float | None:
-    """Return our rate divided by inspect-ai's, at concurrency 64; None if inspect-ai cannot be run."""
+def beside_peer(peer: str, rate: float, n: int) -> float | None:
+    """Return our rate divided by a peer's, at 0 ms and concurrency 64; None if the peer cannot be run."""
     with loopback() as server:
-        found = run_peers("_inspect_ai_peer.py", PEER, server.url, str(n), "64")
+        found = run_peers(f"_{peer}_peer.py", PEERS[peer], server.url, str(n), "64")
         if not found or server.seen.calls < n:
-            print(f"inspect-ai: not measured ({server.seen.calls} calls)")
+            print(f"{peer}: not measured ({server.seen.calls} calls)")
             return None
         theirs = server.seen.calls / (server.seen.last - server.seen.first)
-    print(f"inspect-ai: {theirs:,.0f} requests/s; oversight {rate / theirs:.1f} times")
+    print(f"{peer}: {theirs:,.0f} requests/s; oversight {rate / theirs:.1f} times")
     return float(rate / theirs)
 
 

@@ -1,9 +1,8 @@
 """Measure the commands on studies of many items and models, compared with one GROUP BY query.
 
 The study is that of `benchmarks/_scale_studies.py`. Each command runs in a separate process, measured from
-its start to its end. The GROUP BY query only counts; `estimate`
-also computes intervals and checks. The first estimate computes the columns of every run, which `run` would
-compute at its end.
+its start to its end. The GROUP BY query only counts; `estimate` also computes intervals and checks. The first
+estimate computes the columns of every run, which `run` would compute at its end.
 
     python benchmarks/scale.py [--quick]
 

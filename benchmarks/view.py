@@ -1,8 +1,7 @@
 """Measure the page of a large study: response times of its server, and memory.
 
-The study is that of `benchmarks/_scale_studies.py`. Then the real server is
-asked for the parts of the page: items by several filters, one item, the head of the page, and results that it
-must compute.
+The study is that of `benchmarks/_scale_studies.py`. The real server is asked for the parts of the page: items
+by several filters, one item, the head of the page, and results that it must compute.
 
     python benchmarks/view.py [--quick]
 
@@ -22,8 +21,8 @@ import sqlalchemy as sa
 
 from benchmarks._options import read_options
 from benchmarks._scale_studies import CLASSES, make_scale_study
+from benchmarks._view_server import Served, serve
 from oversight.harness.store import Store
-from tests.fakes.view_server import Served, serve
 
 MODELS = 3
 FILTERS: list[dict[str, str | int]] = [

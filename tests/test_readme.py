@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks._view_server import serve
 from oversight.harness.llm.local.lifecycle import LocalServer
-from tests.fakes.view_server import serve
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Browser, Page, expect
 
+from benchmarks._view_server import Served
 from oversight.harness.store import Store
 from tests.answer_page.browser.conftest import sign_in
 from tests.answer_page.conftest import Desk
 from tests.e2e.conftest import PASSWORD, Bench
-from tests.fakes.view_server import Served
 
 CLASSES = ("heart", "brain", "skin", "lung")
 TEAM = {

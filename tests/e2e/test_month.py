@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from benchmarks._view_server import serve as show
 from oversight.harness.store import Store
 from oversight.protocols.collect.label_studio.server.own_server import LabelStudioServer
 from tests.answer_page.conftest import Desk, command, environment, serve
 from tests.e2e.conftest import Bench, Person, kill_at, region, sign_up
 from tests.e2e.month import CLASSES, TEAM, Month
 from tests.fakes.faulty_proxy import FaultyProxy
-from tests.fakes.view_server import serve as show
 
 pytestmark = [pytest.mark.slow, pytest.mark.label_studio, pytest.mark.browser, pytest.mark.timeout(600)]
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks._view_server import Served, serve
 from oversight.harness.config import ModelSection, Study, read_study
 from oversight.harness.llm import make_spec
 from oversight.harness.store import Store
 from oversight.harness.types import Answer, Item, Prediction, PredictionStatus, Question, Verdict
 from oversight.protocols.routing import Partitioned, one_expert_per_class
-from tests.fakes.view_server import Served, serve
 
 CLASSES = ("red", "green", "blue", "black")
 N = 80

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from benchmarks._view_server import serve
 from oversight.harness.config import ModelSection, read_study
 from oversight.harness.llm import make_spec
 from oversight.harness.store import Pulled, Queue, QueuedTask, Revision, Store
 from oversight.harness.types import Answer, Item, Prediction, Question, Verdict
 from oversight.harness.view import write_page, write_parts
-from tests.fakes.view_server import serve
 from tests.view.conftest import fill, lay_out
 
 SAID = [

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from benchmarks._view_server import Served, serve
 from oversight.harness.errors import ConfigError
 from oversight.harness.platform import cache_dir, host_name
 from oversight.harness.view.server.application import read_token
 from oversight.harness.web import PublicAddress
-from tests.fakes.view_server import Served, serve
 
 
 @pytest.mark.parametrize(

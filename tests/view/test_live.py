@@ -18,10 +18,10 @@ from typing import Any, cast
 import pytest
 import sqlalchemy as sa
 
+from benchmarks._view_server import Served, serve
 from oversight.harness.store import Store
 from oversight.harness.view.server.live import ChangeFeed
 from tests.conftest import empty_database
-from tests.fakes.view_server import Served, serve
 from tests.view.conftest import N, fill, lay_out
 
 pytestmark = pytest.mark.slow

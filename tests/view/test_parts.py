@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks._view_server import Served, serve
 from oversight.harness.analysis import StudyItems
 from oversight.harness.store import Store
 from oversight.harness.view.payload.items import read_filter, read_item, read_items
 from tests.conftest import empty_database
-from tests.fakes.view_server import Served, serve
 from tests.view.conftest import N, fill, lay_out
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from benchmarks._view_server import Served
 from oversight.harness.analysis import ItemFilter, StudyItems
 from oversight.harness.config import read_study
 from oversight.harness.store import Store
-from tests.fakes.view_server import Served
 from tests.view.browser.conftest import Reader, here, visit
 from tests.view.browser.studies import Drawn, file_of
 

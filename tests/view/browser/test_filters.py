@@ -12,12 +12,12 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
+from benchmarks._view_server import serve
 from oversight.harness.analysis import ItemFilter, StudyItems
 from oversight.harness.config import read_study
 from oversight.harness.store import Store
 from oversight.harness.types import Item
 from tests.analysis.test_item_pages import SINGLES, N, fill
-from tests.fakes.view_server import serve
 from tests.view.browser.conftest import Reader
 from tests.view.browser.studies import export, file_of
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from benchmarks._view_server import serve
 from oversight.harness.config import ModelSection, Study, read_study
 from oversight.harness.llm import make_spec
 from oversight.harness.store import Store
 from oversight.harness.types import Answer, Item, Prediction, PredictionStatus, Question
 from oversight.protocols.routing import Disagreement, Partitioned, one_expert_per_class
-from tests.fakes.view_server import serve
 from tests.view.browser.conftest import Reader, here, visit
 from tests.view.browser.studies import export, file_of
 from tests.view.conftest import CLASSES, SETTINGS, predict, verdict_on

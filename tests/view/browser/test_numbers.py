@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from benchmarks._view_server import Served
 from oversight.harness.analysis import ModelReport, report_study
 from oversight.harness.config import read_study
 from oversight.harness.report import model_to_json
 from oversight.harness.store import Store
 from oversight.harness.types import estimator_name, interval_text, method_text, value_text
-from tests.fakes.view_server import Served
 from tests.view.browser.conftest import Reader, here, visit
 from tests.view.browser.studies import Drawn, file_of
 

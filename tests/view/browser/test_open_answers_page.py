@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from benchmarks._view_server import Served, serve
 from oversight.harness.cli.main import main
 from oversight.harness.config import read_study
 from oversight.harness.open_answers import read_judged_answers
 from oversight.harness.store import Store
-from tests.fakes.view_server import Served, serve
 from tests.open_answers.open_study import KEY, lay_out
 from tests.view.browser.conftest import Reader
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from benchmarks._view_server import Served
 from oversight.harness.analysis import ItemFilter, ModelOutcome, StudyItems
 from oversight.harness.config import read_study
 from oversight.harness.store import Store
-from tests.fakes.view_server import Served
 from tests.view.browser.conftest import Reader, here, visit
 from tests.view.browser.studies import Drawn, file_of
 
