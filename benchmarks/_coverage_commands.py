@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
-import csv
-import io
 import json
-import os
 import tempfile
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import numpy as np
 
 from benchmarks._coverage_designs import CLASSES, Design, clusters_of, true_accuracies, world
-from oversight.harness.cli.main import main
+from benchmarks._coverage_kinds import Cell, Outcome, compare_ends
+from benchmarks._study_files import call_command, write_study, write_table
 
+SETTINGS = """\
+[study]
+name = "cell"
+seed = {seed}
+
+[items]
+file = "items.csv"
+classes = {classes}
+{cluster}
+[experts]
+protocol = "{protocol}"
+"""
 COMMAND_CELLS = [
     Design(K=(4,), accuracies=(0.9,), n=60),
     Design(K=(4,), accuracies=(0.05,), n=60),
@@ -33,99 +41,40 @@ COMMAND_CELLS = [
 
 def run_commands(draws: int) -> dict[str, float]:
     """Run all cells. Returns the coverage over all draws, and the share of draws without an interval."""
-    covered, printed, withheld = 0, 0, 0
-    for number, design in enumerate(COMMAND_CELLS):
-        for seed in range(draws):
-            found = _draw_one(design, np.random.default_rng([number, seed]), seed)
-            if found is None:
-                withheld += 1
-                continue
-            low, high, truth, holds = found
-            printed += holds
-            covered += holds and low - 1e-9 <= truth <= high + 1e-9
-    return {
-        "cells": len(COMMAND_CELLS),
-        "draws": draws,
-        "coverage": round(covered / max(1, printed), 4),
-        "withheld": round(withheld / (draws * len(COMMAND_CELLS)), 4),
-    }
-
-
-def _draw_one(design: Design, rng: np.random.Generator, seed: int) -> tuple[float, float, float, bool] | None:
-    """Run one study with commands. Returns ends of the printed interval, the true value, and `holds`.
-
-    The interval is that of the first model's accuracy, or of the difference. Returns None if it was withheld.
-    """
-    items, models, truth = world(design, rng)
-    with tempfile.TemporaryDirectory() as folder, _inside(Path(folder)):
-        _write(design, items, models, truth, seed)
-        for name in models:
-            _command("predictions", "import", f"{name}.csv", "--model", name)
-        for _ in range(len(models) + 1):
-            _command("label", "route")
-            _command("label", "simulate", "--key", "key.csv")
-        exact = true_accuracies(design)
-        if design.kind == "difference":
-            (pair,) = _command("compare")["comparisons"]
-            return pair["low"], pair["high"], exact[0] - exact[1], pair["holds"]
-        made = _command("estimate")["models"]["m0"]["accuracy"]
-        return made and (made["low"], made["high"], exact[0], made["holds"])
-
-
-@contextlib.contextmanager
-def _inside(folder: Path) -> Iterator[None]:
-    home = Path.cwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(home)
-
-
-def _command(*words: str) -> Any:
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()) as err:
-        code = main([*words, "--json"])
-    if code:
-        raise SystemExit(f"oversight {' '.join(words)}: exit code {code}: {err.getvalue()} {out.getvalue()}")
-    return json.loads(out.getvalue())
-
-
-def _write(
-    design: Design,
-    items: Sequence[Any],
-    models: dict[str, list[Any]],
-    truth: dict[str, int],
-    seed: int,
-) -> None:
-    """Write the files of a study, and the models' predictions as CSV tables."""
-    classes = list(CLASSES[: design.K[0]])
-    cluster = 'cluster = "patient"\n' if design.cluster else ""
-    Path("study.toml").write_text(
-        f'[study]\nname = "cell"\nseed = {seed}\n\n[items]\nfile = "items.csv"\n'
-        f'classes = {json.dumps(classes)}\n{cluster}\n[experts]\nprotocol = "{design.protocol}"\n',
-        encoding="utf-8",
-    )
-    roster = "".join(f'[[expert]]\nname = "{name}"\nclasses = ["{name}"]\n\n' for name in classes)
-    Path("experts.toml").write_text(roster, encoding="utf-8")
-    rows = [
-        {"id": item.id, "text": f"item {item.id}", "patient": str(of)}
-        for of, item in zip(clusters_of(design), items, strict=True)
+    seen = [
+        _draw_one(design, np.random.default_rng([number, seed]), seed)
+        for number, design in enumerate(COMMAND_CELLS)
+        for seed in range(draws)
     ]
-    _table("items.csv", rows)
-    _table("key.csv", [{"id": item.id, "label": classes[truth[item.id]]} for item in items])
-    for name, predictions in models.items():
-        _table(
-            f"{name}.csv",
-            [
-                {"id": p.item_id, "prediction": "" if p.option is None else classes[p.option], "raw": "?"}
-                for p in predictions
-            ],
-        )
+    cell = Cell.of("commands", seen)
+    shares = {"coverage": round(cell.coverage, 4), "withheld": round(cell.withheld, 4)}
+    return {"cells": len(COMMAND_CELLS), "draws": draws, **shares}
 
 
-def _table(name: str, rows: Sequence[dict[str, str]]) -> None:
-    with Path(name).open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+def _draw_one(design: Design, rng: np.random.Generator, seed: int) -> Outcome:
+    """Run one study with commands, and check the first model's accuracy or the difference."""
+    items, models, key, _ = world(design, rng)
+    classes = CLASSES[: design.K[0]]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        cluster = 'cluster = "patient"\n' if design.cluster else ""
+        given = {"seed": seed, "classes": json.dumps(classes), "cluster": cluster}
+        write_study(folder, SETTINGS.format(protocol=design.protocol, **given), {c: c for c in classes})
+        clusters = clusters_of(design).tolist()
+        rows = [(item.id, f"item {item.id}", of) for item, of in zip(items, clusters, strict=True)]
+        write_table(folder / "items.csv", ("id", "text", "patient"), rows)
+        write_table(folder / "key.csv", ("id", "label"), [(x, classes[y]) for x, y in key.items()])
+        for model, predictions in models.items():
+            said = [(p.item_id, "" if p.option is None else classes[p.option], "?") for p in predictions]
+            write_table(folder / f"{model}.csv", ("id", "prediction", "raw"), said)
+            call_command(folder, "predictions", "import", str(folder / f"{model}.csv"), "--model", model)
+        for _ in range(len(models) + 1):
+            call_command(folder, "label", "route")
+            call_command(folder, "label", "simulate", "--key", str(folder / "key.csv"))
+        exact = true_accuracies(design)
+        truth = exact[0]
+        if design.kind == "difference":
+            truth, (found,) = exact[0] - exact[1], call_command(folder, "compare")["comparisons"]
+        else:
+            found = call_command(folder, "estimate")["models"]["m0"]["accuracy"]
+        return compare_ends(truth, found and SimpleNamespace(**found))

@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import expit, logit, ndtri
 
 import oversight as ov
+from benchmarks._simulation import ask_experts, make_rule
+from oversight.harness import IntArray
 from oversight.harness.estimate import GoldCounts
-from oversight.harness.types import Answer, Item, Label, Labels, Prediction, PredictionStatus, Question
+from oversight.harness.types import Item, Label, Labels, Prediction, PredictionStatus, Question
 from oversight.protocols.collect import SimulatedExperts
-from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
+from oversight.protocols.routing import Expert, Roster, one_expert_per_class
 
-IntArray = NDArray[np.int64]
 CLASSES = tuple(f"class {k}" for k in range(16))
 ROSTER = one_expert_per_class(CLASSES)
 SENSITIVITY, SPECIFICITY = 0.9, 0.95
@@ -33,7 +33,6 @@ LEVEL = 0.95
 MISSED = 20.0
 """Cost of missing an item of the first class; any other error costs 1."""
 _MANY = 400_000
-_ITEMS: dict[tuple[int, int], Item] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +73,11 @@ class Design:
         options and no to 10 % of right options.
     rare
         Share of items whose true option is the first one; 0 means equal frequencies.
+    uneven
+        Standard deviation of the logits of the classes' frequencies and difficulties; 0 means equal classes.
+    experts
+        Number of experts; 0 means one per class. With fewer experts than classes, an expert judges several
+        classes; with more, several experts share a class.
     options
         Arguments for the public call that is checked.
     """
@@ -95,17 +99,15 @@ class Design:
     asked: int = 1
     gold: int = 0
     rare: float = 0.0
+    uneven: float = 0.0
+    experts: int = 0
     options: dict[str, Any] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
         """Return the kind, the main attributes, and all attributes that differ from the defaults."""
-        known = Design(kind=self.kind)
         plain = ("kind", "protocol", "K", "accuracies", "n", "options")
-        shown = {
-            f.name: getattr(self, f.name)
-            for f in fields(self)
-            if f.name not in plain and getattr(self, f.name) != getattr(known, f.name)
-        }
+        given = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in plain}
+        shown = {f.name: given[f.name] for f in fields(self) if given.get(f.name, f.default) != f.default}
         K = f"K={min(self.K)}–{max(self.K)}" if len(set(self.K)) > 1 else f"K={self.K[0]}"
         rest = ", ".join(f"{name} {value}" for name, value in (shown | self.options).items())
         values = "/".join(f"{a:g}" for a in self.accuracies)
@@ -148,25 +150,16 @@ class Drawn:
     gold: GoldCounts | None = None
 
 
+@cache
 def item_of(number: int, K: int) -> Item:
-    """Return the item with this number and K options; it is cached."""
-    key = number, K
-    if key not in _ITEMS:
-        _ITEMS[key] = Item(f"{number}-{K}", "?", CLASSES[:K], tuple(range(K)))
-    return _ITEMS[key]
+    """Return the item with this number and K options."""
+    return Item(f"{number}-{K}", "?", CLASSES[:K], tuple(range(K)))
 
 
 def world(
     design: Design, rng: np.random.Generator
-) -> tuple[list[Item], dict[str, list[Prediction]], dict[str, int]]:
-    """Draw the items, each model's predictions by name, and the true options by item id."""
-    items, models, truth, _ = _world(design, rng)
-    return items, models, truth
-
-
-def _world(
-    design: Design, rng: np.random.Generator
 ) -> tuple[list[Item], dict[str, list[Prediction]], dict[str, int], IntArray]:
+    """Draw items, predictions by model name, true options by item id, and strata, shape (n,)."""
     n = design.n
     K = np.array([design.K[j % len(design.K)] for j in range(n)])
     items = [item_of(j, int(k)) for j, k in enumerate(K)]
@@ -179,6 +172,9 @@ def _world(
 
 
 def _draw_truth(design: Design, K: IntArray, rng: np.random.Generator) -> IntArray:
+    if design.uneven:
+        weight = np.exp(design.uneven * rng.standard_normal(design.K[0]))
+        return rng.choice(design.K[0], len(K), p=weight / weight.sum())
     y = (rng.random(len(K)) * K).astype(np.int64)
     if not design.rare:
         return y
@@ -188,7 +184,7 @@ def _draw_truth(design: Design, K: IntArray, rng: np.random.Generator) -> IntArr
 
 def draw(design: Design, rng: np.random.Generator) -> Drawn:
     """Draw a study with its labels."""
-    items, models, truth, stratum = _world(design, rng)
+    items, models, truth, stratum = world(design, rng)
     labels = collect(design, items, models, truth, rng)
     names = {item.id: f"s{s}" for item, s in zip(items, stratum, strict=True)} if design.strata else None
     gold = None
@@ -212,13 +208,15 @@ def _predict(
         shared = rng.normal(size=of[-1] + 1)[of] * np.sqrt(design.correlation)
     own = design.correlation if design.cluster else design.together
     distractor = (y + 1 + (rng.random(n) * (K - 1)).astype(np.int64)) % K
+    ease = design.uneven * rng.standard_normal(max(design.K))[y] if design.uneven else 0.0
     found = []
     for a in design.accuracies:
         if design.strata:
             spread = np.linspace(-1, 1, design.strata) * min(a, 1 - a) * 0.6
             right = rng.random(n) < a + spread[stratum]
         else:
-            right = shared + rng.normal(size=n) * np.sqrt(1 - own) < ndtri(a)
+            limit = ndtri(expit(logit(a) + ease)) if design.uneven else ndtri(a)
+            right = shared + rng.normal(size=n) * np.sqrt(1 - own) < limit
         wrong = (y + 1 + (rng.random(n) * (K - 1)).astype(np.int64)) % K
         wrong = np.where(rng.random(n) < 0.4, distractor, wrong)
         found.append(np.where(right, y, wrong))
@@ -240,16 +238,13 @@ def _predictions(
     return rows
 
 
+@lru_cache(maxsize=256)
 def true_result(design: Design, model: int = 0) -> dict[str, float]:
     """Return one model's true per-class results: those of the first class, the macro means, and the cost.
 
     The results are simulated with `_MANY` items.
     """
-    return _true_results(replace(design, n=_MANY, cluster=0), model)
-
-
-@lru_cache(maxsize=256)
-def _true_results(design: Design, model: int) -> dict[str, float]:
+    design = replace(design, n=_MANY, cluster=0)
     rng = np.random.default_rng(0)
     options = np.full(design.n, design.K[0])
     y = _draw_truth(design, options, rng)
@@ -283,18 +278,10 @@ def collect(
     routed = list(models)[: len(models) - design.later]
     votes = {name: {p.item_id: p.option for p in models[name]} for name in routed}
     seed = int(rng.integers(1 << 31))
-    rules: dict[str, Any] = {"targeted": Targeted, "disagreement": Disagreement, "sequential": Sequential}
-    rule = rules.get(design.protocol)
-    plan: Any = Partitioned(ROSTER, seed, design.asked) if rule is None else rule(ROSTER, votes, seed)
-    questions = plan.route(items)
+    rule = make_rule(design.protocol, roster_of(design), votes, seed, design.asked)
     s, t = (SENSITIVITY, SPECIFICITY) if design.gold else (1.0, 1.0)
     experts = SimulatedExperts(truth, s, t, abstention=design.abstained, seed=seed)
-    answers: list[Answer] = []
-    waiting, drawn = questions, list(questions)
-    while waiting:
-        answers += experts.answer(waiting)
-        waiting = plan.next_questions(items, answers) if plan.statement.asks_on else []
-        drawn += waiting
+    answers, drawn = ask_experts(rule, items, experts)
     if design.slow < 1:
         reached = _reach(drawn, design.slow)
         answers = [a for a in answers if a.question.id in reached]
@@ -303,6 +290,13 @@ def collect(
         of = clusters_of(design)
         labels = labels.clustered({item.id: str(of[j]) for j, item in enumerate(items)})
     return labels
+
+
+def roster_of(design: Design) -> Roster:
+    """Return the experts of a design."""
+    E, K = design.experts, design.K[0]
+    judged = [tuple(c for k, c in enumerate(CLASSES[:K]) if k % E == e % K) for e in range(E)]
+    return Roster(tuple(Expert(f"expert {e}", own) for e, own in enumerate(judged))) if E else ROSTER
 
 
 def _reach(drawn: Sequence[Question], share: float) -> set[str]:

@@ -6,6 +6,8 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from benchmarks._coverage_designs import CLASSES, CLUSTER_SIZES, Design
 from benchmarks._coverage_panels import panel_cells
 
@@ -13,6 +15,7 @@ MIXED = tuple(range(2, 11))
 DRAWN = ("partitioned", "targeted", "sequential")
 SIZES: tuple[int | str, ...] = (5, 10, "zipf 1", "zipf 1.2", "one large")
 PAIRS = ((0.8, 0.7), (0.95, 0.94))
+MISLED = Design(kind="misled", protocol="targeted", accuracies=(0.2,))
 
 
 def full_grid() -> list[Design]:
@@ -58,14 +61,50 @@ def quick_grid() -> list[Design]:
     ]
 
 
+def routed_grid() -> list[Design]:
+    """Return designs with questions drawn for other models, with helpful or misleading votes."""
+    later = [
+        Design(protocol="targeted", accuracies=(0.9, 0.9, a), later=1, K=(K,), n=n)
+        for K, (a, n) in product((4, 10), ((0.5, 100), (0.9, 100), (0.9, 20)))
+    ]
+    shared = [
+        Design(protocol="targeted", accuracies=a, n=n)
+        for a, n in (((0.97, 0.97), 100), ((0.5, 0.95, 0.9), 300))
+    ]
+    return [*later, *shared, MISLED]
+
+
+def check_design(protocol: str, models: int, experts: int, K: int, n: int) -> Design:
+    """Return a design in which every assumption of the checks holds."""
+    accuracies = tuple(np.linspace(0.55, 0.85, models).round(2).tolist()) if models > 1 else (0.7,)
+    return Design(
+        kind="checks", protocol=protocol, accuracies=accuracies, experts=experts, K=(K,), n=n, uneven=0.5
+    )
+
+
+def full_check_grid() -> list[Design]:
+    """Return designs with few and many models, experts, options and items."""
+    found = [check_design(*one) for one in product(DRAWN, (1, 20), (2, 20), (4, 10), (100, 300, 1000))]
+    return found + [
+        check_design("disagreement", 2, *one) for one in product((2, 20), (4, 10), (100, 300, 1000))
+    ]
+
+
+def quick_check_grid() -> list[Design]:
+    """Return five of the designs."""
+    two = check_design("disagreement", 2, 20, 10, 100)
+    return [
+        *(check_design(p, 1, 20, 10, 100) for p in DRAWN),
+        two,
+        check_design("partitioned", 20, 2, 4, 100),
+    ]
+
+
 def _accuracies(sizes: tuple[int, ...], values: tuple[float, ...]) -> list[Design]:
-    plain = [
-        Design(K=K, accuracies=(a,), n=n) for K, a, n in product(((2,), (4,), (10,), MIXED), values, sizes)
-    ]
-    targeted = [
-        Design(protocol="targeted", accuracies=(a,), n=n) for a, n in product(values[::2], sizes[::2])
-    ]
-    return plain + targeted
+    grid = product(((2,), (4,), (10,), MIXED), values, sizes)
+    plain = [Design(K=K, accuracies=(a,), n=n) for K, a, n in grid]
+    targeted = product(values[::2], sizes[::2])
+    return plain + [Design(protocol="targeted", accuracies=(a,), n=n) for a, n in targeted]
 
 
 def _shared(sizes: tuple[int, ...]) -> list[Design]:
@@ -118,15 +157,11 @@ def _differences(sizes: tuple[int, ...]) -> list[Design]:
         Design(kind="difference", protocol=p, accuracies=a, K=K, n=n, together=t)
         for p, (a, t), K, n in product((*DRAWN, "disagreement"), pairs, ((2,), (10,), MIXED), sizes)
     ]
-    return (
-        plain
-        + [
-            Design(kind="difference", protocol=p, accuracies=(0.8, 0.7), n=150, cluster=c, unreadable=u)
-            for p in (*DRAWN, "disagreement")
-            for c, u in ((5, 0.0), (0, 0.15))
-        ]
-        + _unreadable()
-    )
+    trouble = [
+        Design(kind="difference", protocol=p, accuracies=(0.8, 0.7), n=150, cluster=c, unreadable=u)
+        for p, (c, u) in product((*DRAWN, "disagreement"), ((5, 0.0), (0, 0.15)))
+    ]
+    return plain + trouble + _unreadable()
 
 
 def _unreadable() -> list[Design]:
@@ -134,9 +169,7 @@ def _unreadable() -> list[Design]:
 
     In all designs except the first, one model is good and the other useless.
     """
-    two = Design(
-        kind="difference", protocol="partitioned", accuracies=(0.8, 0.7), K=(2,), n=200, unreadable=0.3
-    )
+    two = Design(kind="difference", accuracies=(0.8, 0.7), K=(2,), n=200, unreadable=0.3)
     return [two] + [
         Design(kind="difference", protocol=p, accuracies=a, n=150, unreadable=0.15)
         for p in ("partitioned", "targeted", "disagreement")
@@ -155,25 +188,23 @@ def _joint(sizes: tuple[int, ...]) -> list[Design]:
 def _assisted(sizes: tuple[int, ...]) -> list[Design]:
     """Return designs assisted by other models' votes: good, bad, equally good or many; or with clusters."""
     groups = ((0.8, 0.7), (0.95, 0.97, 0.96), (0.7, *(0.05,) * 4), (0.1, 0.9, 0.9, 0.9), (0.6, *(0.6,) * 11))
-    return [
+    asked = (("partitioned", (4,)), ("partitioned", MIXED), ("targeted", (4,)))
+    plain = [
         Design(kind="assisted", protocol=protocol, accuracies=group, K=K, n=n)
-        for group, (protocol, K), n in product(
-            groups, (("partitioned", (4,)), ("partitioned", MIXED), ("targeted", (4,))), sizes
-        )
-    ] + [Design(kind="assisted", accuracies=(0.8, 0.7, 0.9), n=n, cluster=5) for n in sizes]
+        for group, (protocol, K), n in product(groups, asked, sizes)
+    ]
+    return plain + [Design(kind="assisted", accuracies=(0.8, 0.7, 0.9), n=n, cluster=5) for n in sizes]
 
 
 def _judged(sizes: tuple[int, ...]) -> list[Design]:
     """Return designs with a judge that is informative, reversed, lying or constant, or with clusters."""
-    return [
+    asked = (("partitioned", (4,)), ("partitioned", MIXED), ("targeted", (4,)))
+    judges = ("knows", "reversed", "lies", "constant")
+    plain = [
         Design(kind="judged", protocol=protocol, accuracies=(a, 0.6), K=K, n=n, options={"judge": judge})
-        for (protocol, K), a, n, judge in product(
-            (("partitioned", (4,)), ("partitioned", MIXED), ("targeted", (4,))),
-            (0.3, 0.8, 0.98),
-            sizes,
-            ("knows", "reversed", "lies", "constant"),
-        )
-    ] + [Design(kind="judged", n=n, cluster=5, options={"judge": "knows"}) for n in sizes]
+        for (protocol, K), a, n, judge in product(asked, (0.3, 0.8, 0.98), sizes, judges)
+    ]
+    return plain + [Design(kind="judged", n=n, cluster=5, options={"judge": "knows"}) for n in sizes]
 
 
 def _classes(sizes: tuple[int, ...]) -> list[Design]:
@@ -182,9 +213,8 @@ def _classes(sizes: tuple[int, ...]) -> list[Design]:
     first = (f"precision[{CLASSES[0]}]", recall, f"f1[{CLASSES[0]}]")
     cells = list[tuple[str, dict[str, Any]]]()
     for K, a, rare in product((2, 4, 6), (0.3, 0.8, 0.97), (0.0, 0.05)):
-        cells += [
-            (name, {"K": (K,), "accuracies": (a,), "rare": rare}) for name in (*first[1:], *results[2:])
-        ]
+        given = {"K": (K,), "accuracies": (a,), "rare": rare}
+        cells += [(name, given) for name in (*first[1:], *results[2:])]
     for name in (*first, *results):
         cells += [
             (name, {"cluster": 5}),
@@ -204,23 +234,19 @@ def _classes(sizes: tuple[int, ...]) -> list[Design]:
 
 
 def _anytime(sizes: tuple[int, ...]) -> list[Design]:
-    return [
-        Design(kind="anytime", K=K, accuracies=(a,), n=n)
-        for K, a, n in product(((2,), (4,), MIXED), (0.02, 0.5, 0.95), sizes)
-    ] + [Design(kind="anytime", accuracies=(a,), n=n, cluster=5) for a, n in product((0.5, 0.95), sizes)]
+    values = product(((2,), (4,), MIXED), (0.02, 0.5, 0.95), sizes)
+    plain = [Design(kind="anytime", K=K, accuracies=(a,), n=n) for K, a, n in values]
+    clustered = product((0.5, 0.95), sizes)
+    return plain + [Design(kind="anytime", accuracies=(a,), n=n, cluster=5) for a, n in clustered]
 
 
 def _pools(sizes: tuple[int, ...]) -> list[Design]:
     """Return designs with items drawn from a pool, by kind of strata and number of target models."""
     groups = ((0.8, 0.7, 0.75), (0.97, 0.9, 0.95, 0.6), (0.1, 0.9, 0.9, 0.9), (0.5, *(0.05,) * 4))
+    asked = (("targeted", 1), ("targeted", 3), ("sequential", 3), ("partitioned", 3))
     plain = [
         Design(kind="pool", protocol=p, accuracies=a, n=n, options={"targets": t, "strata": s})
-        for (p, t), a, s, n in product(
-            (("targeted", 1), ("targeted", 3), ("sequential", 3), ("partitioned", 3)),
-            groups,
-            ("agreement", "reversed", "truth"),
-            sizes,
-        )
+        for (p, t), a, s, n in product(asked, groups, ("agreement", "reversed", "truth"), sizes)
     ]
     options = {"targets": 2, "strata": "agreement"}
     trouble: list[dict[str, Any]] = [
@@ -248,15 +274,9 @@ def _panels(sizes: tuple[int, ...]) -> list[Design]:
 def _winners(sizes: tuple[int, ...]) -> list[Design]:
     """Return designs for winners of searches, with complementary labels or answers about a uniform option."""
     archives = ("one breakthrough", "all equal", "all bad", "at chance", "a spread", "two")
+    plain = Design(kind="winner", protocol="search", K=(10,), accuracies=())
     return [
-        Design(
-            kind="winner",
-            protocol="search",
-            K=(10,),
-            accuracies=(),
-            n=n,
-            options={"archive": archive, "labels": labels, "candidates": 30},
-        )
+        replace(plain, n=n, options={"archive": archive, "labels": labels, "candidates": 30})
         for archive, labels, n in product(archives, ("complementary", "natural"), sizes)
     ]
 
@@ -272,8 +292,5 @@ def _clusters() -> list[Design]:
         for sizes, p, pair, r in product(SIZES, (*DRAWN, "disagreement"), PAIRS, (0.1, 0.6))
     ]
     too_few = [Design(protocol=p, cluster="too few") for p in DRAWN]
-    return [replace(design, n=_count(design.cluster)) for design in accuracies + differences + too_few]
-
-
-def _count(cluster: int | str) -> int:
-    return 100 if isinstance(cluster, int) else sum(CLUSTER_SIZES[cluster])
+    found = accuracies + differences + too_few
+    return [replace(x, n=sum(CLUSTER_SIZES[x.cluster])) if isinstance(x.cluster, str) else x for x in found]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -35,15 +37,9 @@ def panel_cells(sizes: tuple[int, ...] = SIZES) -> list[Design]:
 
 def _design(score: str, n: int, panel: tuple[int, float, float, float, int], **options: Any) -> Design:
     K, rare, people, model, annotators = panel
-    return Design(
-        kind="panel",
-        protocol="panel",
-        K=(K,),
-        accuracies=(people, model),
-        n=n,
-        rare=rare,
-        options={"score": score, "annotators": annotators, **options},
-    )
+    given = {"score": score, "annotators": annotators, **options}
+    of = Design(kind="panel", protocol="panel", K=(K,), accuracies=(people, model), n=n, rare=rare)
+    return replace(of, options=given)
 
 
 def draw_panel_score(design: Design, rng: np.random.Generator) -> tuple[float, Agreement | Share | None]:
@@ -83,13 +79,8 @@ def _measure(panel: Panel, predicted: np.ndarray[Any, Any], score: str) -> Agree
         alpha = measure_agreement(panel, bootstrap=400).alpha
         return alpha if alpha is None or alpha.low is not None else None
     found = measure_parity(panel, predicted, positive=CLASSES[0], edges=(), bootstrap=400).overall
-    if hasattr(found, score):
-        share: Share = getattr(found, score)
-        return share
-    of = found.detection
-    for name in score.split():
-        of = getattr(of, name)
-    detected: Share | None = of  # type: ignore[assignment]
+    place = found if hasattr(found, score) else found.detection
+    detected: Share | None = attrgetter(score.replace(" ", "."))(place)
     return detected
 
 

@@ -9,24 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 import oversight as ov
 from benchmarks._coverage_designs import ROSTER, falls_short, item_of
-from benchmarks._real_predictions import collect
+from benchmarks._simulation import collect_labels, make_rule
 from oversight.harness.estimate import disagreement, plan, synthesise_population, vote_posterior
 from oversight.harness.estimate.routed_sample import questions_asked
 from oversight.harness.types import Prediction
-from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted
 
 PROMISED = 0.8
 _LARGE = 100_000
-_RULES: dict[str, Any] = {"targeted": Targeted, "sequential": Sequential, "disagreement": Disagreement}
 _ROWS = {
     ("width", "partitioned", 1): "uniform",
     ("width", "complementary", 1): "uniform, complementary only",
@@ -68,11 +65,6 @@ class Promise:
     centred: bool = False
 
     @property
-    def row(self) -> str:
-        """Name of the protocol in the planner's output."""
-        return _ROWS[self.kind, self.protocol, self.models]
-
-    @property
     def accuracies(self) -> tuple[float, ...]:
         """True accuracies of the models."""
         if self.kind == "width":
@@ -82,9 +74,9 @@ class Promise:
 
     def __str__(self) -> str:
         """Return the name of this cell in the table."""
-        return f"{self.kind}: {self.row}, K={self.K}, A={self.accuracy:g}, {self.size:g}" + (
-            ", centred" if self.centred else ""
-        )
+        row = _ROWS[self.kind, self.protocol, self.models]
+        centred = ", centred" if self.centred else ""
+        return f"{self.kind}: {row}, K={self.K}, A={self.accuracy:g}, {self.size:g}{centred}"
 
 
 @lru_cache(maxsize=64)
@@ -96,9 +88,8 @@ def _questions_per_item(promise: Promise) -> float:
         share, truth, predicted = float(differ.mean()), truth[differ], predicted[differ]
     if promise.protocol != "sequential":
         return share
-    votes = vote_posterior(
-        predicted, promise.K, promise.K, accuracy=np.full(predicted.shape[1], promise.accuracy)
-    )
+    accuracy = np.full(predicted.shape[1], promise.accuracy)
+    votes = vote_posterior(predicted, promise.K, promise.K, accuracy=accuracy)
     return share * float(questions_asked(predicted, votes, truth).mean())
 
 
@@ -106,7 +97,8 @@ def planned_items(promise: Promise) -> tuple[int, int]:
     """Return the planned number of questions, and the number of items that need this many on average."""
     made = plan(promise.K, promise.accuracy, models=promise.models, half_width=promise.size)
     rows = made.accuracy if promise.kind == "width" else made.difference
-    questions = next(row.questions for row in rows if row.protocol == promise.row)
+    name = _ROWS[promise.kind, promise.protocol, promise.models]
+    questions = next(row.questions for row in rows if row.protocol == name)
     return questions, math.ceil(questions / _questions_per_item(promise))
 
 
@@ -120,9 +112,8 @@ def kept(promise: Promise, items: int, seed: int) -> bool:
         for m, column in enumerate(options.T)
     }
     known = {name: {p.item_id: p.option for p in rows} for name, rows in models.items()}
-    rule = _RULES.get(promise.protocol)
-    plan_of = Partitioned(ROSTER, seed) if rule is None else rule(ROSTER, known, seed)
-    labels = collect(plan_of, asked, {item.id: int(t) for item, t in zip(asked, truth, strict=True)})
+    rule = make_rule(promise.protocol, ROSTER, known, seed)
+    labels = collect_labels(rule, asked, {item.id: int(t) for item, t in zip(asked, truth, strict=True)})
     if promise.kind == "power":
         test = "sign" if promise.protocol == "sign" else "auto"
         (pair,) = ov.compare(models, labels, test=test).pairs
@@ -140,9 +131,8 @@ def full_promises() -> Iterator[Promise]:
         yield Promise(kind=kind, protocol=protocol, K=K, accuracy=accuracy, size=size, models=models)
     for protocol, accuracy in product(("disagreement", "sequential", "partitioned"), (0.7, 0.85)):
         size = 0.15 if protocol == "partitioned" else 0.08
-        yield Promise(
-            kind="power", protocol=protocol, K=4, accuracy=accuracy, size=size, models=2, centred=True
-        )
+        two = Promise(kind="power", protocol=protocol, K=4, accuracy=accuracy, size=size, models=2)
+        yield replace(two, centred=True)
 
 
 def quick_promises() -> list[Promise]:
@@ -154,21 +144,12 @@ def quick_promises() -> list[Promise]:
     ]
 
 
-def measure_promises(*, quick: bool, draws: int | None = None) -> list[dict[str, Any]]:
-    """Measure the share of studies that keep each promise, and whether it is significantly below 80 %."""
-    number = draws or (60 if quick else 300)
-    found = []
+def measure_promises(draws: int, *, quick: bool) -> int:
+    """Print the share of studies that keep each promise. Returns how many shares are far below 80 %."""
+    below = 0
     for promise in quick_promises() if quick else full_promises():
         questions, items = planned_items(promise)
-        share = float(np.mean([kept(promise, items, seed) for seed in range(number)]))
-        found.append(
-            {
-                "cell": str(promise),
-                "questions": questions,
-                "kept": round(share, 3),
-                "draws": number,
-                "low": falls_short(share, number, PROMISED),
-            }
-        )
+        share = float(np.mean([kept(promise, items, seed) for seed in range(draws)]))
+        below += falls_short(share, draws, PROMISED)
         print(f"{share:8.3f} {questions:7,} questions  planner {promise}", flush=True)
-    return found
+    return below

@@ -10,20 +10,20 @@ that of intervals that would also cover if one candidate were better.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy import stats
 
 import oversight as ov
 from benchmarks._coverage_designs import Design, Drawn, draw, true_accuracies
-from benchmarks._coverage_winner import winner_widths
+from benchmarks._coverage_kinds import NEAR, Cell, Outcome, winner_widths
+from oversight.harness import FloatArray
 from oversight.harness.estimate import clopper_pearson, flat_posterior
 from oversight.harness.estimate.estimators import make_point
 from oversight.harness.estimate.intervals import make_interval
 from oversight.harness.estimate.tallies import tally
 
-FloatArray = NDArray[np.float64]
 Ends = tuple[float, float]
 
 
@@ -32,30 +32,25 @@ def reference_widths(design: Design, draws: int) -> tuple[float, float]:
 
     Both are NaN if no reference applies to the design.
     """
-    if design.kind == "winner" and design.options["archive"] == "all equal":
-        return winner_widths(
-            design.options["labels"], design.K[0], design.n, design.options["candidates"], draws
-        )
-    plain = (
-        design.kind == "accuracy" and design.protocol in ("partitioned", "targeted") and not design.cluster
-    )
-    if not plain or design.slow < 1 or design.failed or design.abstained or design.strata or design.later:
+    given = design.options
+    if design.kind == "winner" and given["archive"] == "all equal":
+        return winner_widths(given["labels"], design.K[0], design.n, given["candidates"], draws)
+    is_plain = design.kind == "accuracy" and design.protocol in ("partitioned", "targeted")
+    troubles = (design.cluster, design.slow < 1, design.failed, design.abstained, design.strata, design.later)
+    if not is_plain or any(troubles):
         return math.nan, math.nan
     rng = np.random.default_rng([3, sum(map(ord, str(design)))])
     truth = true_accuracies(design)[0]
-    ours: list[float] = []
-    widths: dict[str, list[float]] = {}
-    held: dict[str, list[bool]] = {}
+    ours = []
+    seen = defaultdict[str, list[Outcome]](list)
     for _ in range(draws):
         drawn = draw(design, rng)
         found = ov.accuracy(drawn.models["m0"], drawn.labels)
         ours.append(found.high - found.low)
         for name, (low, high) in _references(drawn).items():
-            widths.setdefault(name, []).append(high - low)
-            held.setdefault(name, []).append(low - 1e-9 <= truth <= high + 1e-9)
-    slack = 2.6 * math.sqrt(0.95 * 0.05 / draws)
-    covering = [float(np.mean(widths[name])) for name in widths if np.mean(held[name]) >= 0.95 - slack]
-    return float(np.mean(ours)), min(covering, default=math.nan)
+            seen[name].append(Outcome(low - NEAR <= truth <= high + NEAR, width=high - low))
+    cells = [Cell.of(name, each) for name, each in seen.items()]
+    return float(np.mean(ours)), min([cell.width for cell in cells if not cell.low], default=math.nan)
 
 
 def _references(drawn: Drawn) -> dict[str, Ends]:
@@ -63,22 +58,19 @@ def _references(drawn: Drawn) -> dict[str, Ends]:
 
     This is the exact interval or, if the design has none, three intervals from unbiased item scores.
     """
-    exact = _exact(drawn)
-    if exact is not None:
+    if (exact := _exact(drawn)) is not None:
         return {"exact": exact}
     g, low, high = _scores(drawn)
     n = len(g)
-    span = (max(0.0, 0.0), 1.0)
     padded = np.concatenate([g, [0.0, 1.0]])
-    half = stdtrit(n + 1, 0.975) * padded.std(ddof=1) / math.sqrt(n + 2)
     log = math.log(4 / 0.05)
     bernstein = math.sqrt(2 * g.var(ddof=1) * log / n) + 7 * (high - low) * log / (3 * (n - 1))
     ends = {
-        "t + items at both ends": (padded.mean() - half, padded.mean() + half),
+        "t + items at both ends": stats.t.interval(0.95, n + 1, padded.mean(), stats.sem(padded)),
         "empirical Bernstein": (g.mean() - bernstein, g.mean() + bernstein),
         "betting": _betting(g, low, high),
     }
-    return {name: (max(span[0], float(a)), min(span[1], float(b))) for name, (a, b) in ends.items()}
+    return {name: (max(0.0, float(a)), min(1.0, float(b))) for name, (a, b) in ends.items()}
 
 
 def _betting(g: FloatArray, low: float, high: float, level: float = 0.95, points: int = 200) -> Ends:

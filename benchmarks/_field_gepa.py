@@ -21,33 +21,21 @@ task_of: Any = importlib.import_module("_field_task")
 real: Any = importlib.import_module("_field_real")
 """Modules of this folder, imported by name, because the project is not installed in this environment."""
 
+BEST: dict[str, Any] = {"candidate_selection_strategy": "current_best"}
 SETTINGS: dict[str, dict[str, Any]] = {
     "pareto, 120 items": {},
     "pareto, all but feedback": {"wide": True},
-    "current best, 120 items": {"candidate_selection_strategy": "current_best"},
-    "current best, all but feedback": {"candidate_selection_strategy": "current_best", "wide": True},
+    "current best, 120 items": BEST,
+    "current best, all but feedback": BEST | {"wide": True},
     "top k of pareto, 120 items": {"candidate_selection_strategy": "top_k_pareto"},
-    "current best, batches of 10, 120 items": {
-        "candidate_selection_strategy": "current_best",
-        "reflection_minibatch_size": 10,
-    },
-    "current best, batches of 20, 120 items": {
-        "candidate_selection_strategy": "current_best",
-        "reflection_minibatch_size": 20,
-    },
-    "current best, 30 items": {"candidate_selection_strategy": "current_best", "few": 30},
-    "current best, 60 items": {"candidate_selection_strategy": "current_best", "few": 60},
-    "current best, batches of 10, 60 items": {
-        "candidate_selection_strategy": "current_best",
-        "reflection_minibatch_size": 10,
-        "few": 60,
-    },
+    "current best, batches of 10, 120 items": BEST | {"reflection_minibatch_size": 10},
+    "current best, batches of 20, 120 items": BEST | {"reflection_minibatch_size": 20},
+    "current best, 30 items": BEST | {"few": 30},
+    "current best, 60 items": BEST | {"few": 60},
+    "current best, batches of 10, 60 items": BEST | {"reflection_minibatch_size": 10, "few": 60},
     "epsilon greedy, 120 items": {"candidate_selection_strategy": "epsilon_greedy"},
-    "current best, no worse is enough, 120 items": {
-        "candidate_selection_strategy": "current_best",
-        "acceptance_criterion": "improvement_or_equal",
-        "skip_perfect_score": False,
-    },
+    "current best, no worse is enough, 120 items": BEST
+    | {"acceptance_criterion": "improvement_or_equal", "skip_perfect_score": False},
 }
 
 

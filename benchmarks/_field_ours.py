@@ -2,23 +2,76 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
+import hashlib
 import json
-import sys
+import re
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks._field_solver import SOLVER, program_text
-from benchmarks._field_task import FieldTask, read_method
+from benchmarks._field_task import FieldTask, edit_method, read_method, write_method
+from benchmarks._simulation import LETTERS
+from benchmarks._study_files import call_command, write_study, write_table
 from oversight.agents.search import ExpertLabels, prepare_search, report_search
 from oversight.harness import IntArray
-from oversight.harness.cli.main import main as oversight
 from oversight.harness.config import read_study
 from oversight.harness.store import Store
+
+_CASE = re.compile(r"Case (\d+) of (\d+)")
+_SOURCE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+_INSTRUCTION = re.compile(r"Method \d\.\d{4}-\d+")
+
+
+TASKS: dict[int, FieldTask] = {}
+"""Tasks by seed."""
+ASKED = Counter[tuple[int, str, int]]()
+"""Number of times that each item was asked, by seed, instruction and item."""
+
+
+async def answer(conversation: str) -> str:
+    """Answer the last question of a conversation; the accuracy depends on its instruction."""
+    question = conversation[conversation.rindex("### Question") :]
+    found, instruction = _CASE.search(question), _INSTRUCTION.search(question)
+    assert found is not None
+    assert instruction is not None
+    item, seed = int(found[1]), int(found[2])
+    key = (seed, instruction[0], item)
+    option = int(TASKS[seed].answers(instruction[0], ASKED[key])[item])
+    ASKED[key] += 1
+    return json.dumps({"answer": LETTERS[option]})
+
+
+def count_calls(seed: int) -> int:
+    """Return the number of answers requested on a task."""
+    return sum(count for (task, _, _), count in ASKED.items() if task == seed)
+
+
+async def propose(conversation: str) -> str:
+    """Reply as the model that edits programs: return the given program with another instruction."""
+    seed = int.from_bytes(hashlib.sha256(conversation.encode()).digest()[:8], "big")
+    source = next(text for text in _SOURCE.findall(conversation) if _INSTRUCTION.search(text))
+    old = _INSTRUCTION.search(source)
+    assert old is not None
+    new = edit_method(old[0], np.random.default_rng(seed))
+    return json.dumps({"modification": f"{new} in place of {old[0]}", "code": source.replace(old[0], new)})
+
+
+def program_text(accuracy: float, number: int = 0) -> str:
+    """Return the source of a program that makes one call."""
+    return f'''\
+"""One call."""
+
+INSTRUCTION = "{write_method(accuracy, number)}"
+
+
+async def forward(task):
+    (answer,) = await task.ask(["answer"], [task], INSTRUCTION)
+    return answer
+'''
+
 
 ITEMS = 343
 """Number of labelled items; the default split makes 120 of them selection items, as the last rung needs."""
@@ -35,11 +88,11 @@ shuffle = false
 
 [models.solver]
 model = "solver"
-python = "benchmarks._field_solver:answer"
+python = "benchmarks._field_ours:answer"
 
 [models.editor]
 model = "editor"
-python = "benchmarks._field_solver:propose"
+python = "benchmarks._field_ours:propose"
 
 [search]
 model = "solver"
@@ -85,7 +138,7 @@ class Found:
 
 def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labels]:
     """Run one search with the project's commands and default settings. Returns its result and its labels."""
-    task = SOLVER.tasks[seed] = FieldTask(K, ITEMS, seed)
+    task = TASKS[seed] = FieldTask(K, ITEMS, seed)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "start.py").write_text(program_text(start), encoding="utf-8")
@@ -96,15 +149,14 @@ def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labe
             labels="all" if kind == "natural" else "drawn",
         )
         lay_out(folder, task, text)
-        before = SOLVER.calls(seed)
+        before = count_calls(seed)
         call_command(folder, "search", "start")
-        calls = SOLVER.calls(seed) - before
+        calls = count_calls(seed) - before
         study = read_study(folder / "study.toml")
         with Store(study.store_url) as store:
             context = prepare_search(study, store, seed, study.search)
             winner = report_search(study, store, context).winner
-            if winner is None:
-                sys.exit(f"run {seed}: no winner")
+            assert winner is not None
             source = context.archive.candidates[winner.id].program.source
             found = Found(
                 true=read_method(source)[0],
@@ -117,42 +169,35 @@ def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labe
             return found, _join([context.labels[part] for part in ("feedback", "select", "confirm")])
 
 
-def lay_out(folder: Path, task: FieldTask, study: str) -> None:
+def lay_out(folder: Path, task: FieldTask, settings: str) -> None:
     """Write the files of a study about a task, and let simulated experts answer its questions."""
     classes = CLASSES[: task.K]
+    write_study(folder, settings, {c: c for c in classes})
     rows = [{"id": f"{i:04}", "text": f"Case {i} of {task.seed}"} for i in range(task.n)]
-    files = {
-        "study.toml": study,
-        "items.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
-        "key.csv": "id,label\n" + "".join(f"{i:04},{classes[y]}\n" for i, y in enumerate(task.truth)),
-        "experts.toml": "".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in classes),
-    }
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    key = [(f"{i:04}", classes[y]) for i, y in enumerate(task.truth)]
+    write_table(folder / "key.csv", ("id", "label"), key)
     call_command(folder, "label", "route")
     call_command(folder, "label", "simulate", "--key", str(folder / "key.csv"))
 
 
 def _join(parts: list[ExpertLabels]) -> Labels:
     """Join the labels of the three parts, each sorted by item number, so that the order is uninformative."""
+    numbers = [np.array([int(name) for name in part.items], np.int64) for part in parts]
+
+    def join(columns: list[IntArray]) -> IntArray:
+        ordered = zip(columns, numbers, strict=True)
+        return np.concatenate([column[np.argsort(number)] for column, number in ordered])
+
     feedback, select, confirm = (len(part.items) for part in parts)
-    orders = [np.argsort([int(name) for name in part.items]) for part in parts]
-    refused = [np.where(p.refused.any(axis=1), p.refused.argmax(axis=1), -1) for p in parts]
     return Labels(
-        rows=np.array([int(p.items[i]) for p, order in zip(parts, orders, strict=True) for i in order]),
-        truth=np.concatenate([p.truth[order] for p, order in zip(parts, orders, strict=True)]),
-        refused=np.concatenate([row[order] for row, order in zip(refused, orders, strict=True)]),
+        rows=join(numbers),
+        truth=join([part.truth for part in parts]),
+        refused=join([refused_options(part) for part in parts]),
         sizes=(feedback, select, confirm),
     )
 
 
-def call_command(folder: Path, *words: str) -> None:
-    """Run a command of the project on the study. If it fails, exit and show its output."""
-    said = io.StringIO()
-    try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            code = oversight([*words, "--study", str(folder / "study.toml"), "--json"])
-    except SystemExit:  # argparse exits if an option does not exist
-        code = 2
-    if code:
-        sys.exit(f"oversight {' '.join(words)}: {said.getvalue()}")
+def refused_options(labels: ExpertLabels) -> IntArray:
+    """Return the option that an expert refuted, shape (n,); −1 if there is none."""
+    return np.where(labels.refused.any(axis=1), labels.refused.argmax(axis=1), -1)

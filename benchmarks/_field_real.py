@@ -30,17 +30,16 @@ FIRST = "Qwen1.5-72B-Chat"
 
 
 @cache
-def read_answers() -> tuple[tuple[str, ...], IntArray, IntArray, IntArray]:
-    """Return model names, categories (N,), right options (N,), and the models' options (M, N).
+def read_answers() -> tuple[tuple[str, ...], NDArray[np.str_], IntArray, IntArray]:
+    """Return model names, subjects (N,), right options (N,), and the models' options (M, N).
 
     Options are indices from 0; −1 if an answer is unreadable.
     """
     with gzip.open(DATA, "rt", encoding="utf-8") as file:
         rows = list(csv.reader(file))
     names, body = tuple(rows[0][2:]), np.array(rows[1:])
-    category = np.unique(body[:, 0], return_inverse=True)[1].astype(np.int64)
     options = np.array([[ord(x) - ord("A") if x else -1 for x in row] for row in body[:, 1:]], np.int64)
-    return names, category, options[:, 0], options[:, 1:].T
+    return names, body[:, 0], options[:, 0], options[:, 1:].T
 
 
 @dataclass
@@ -95,7 +94,7 @@ class RealTask:
 
 def first_method() -> str:
     """Return the method with which a search starts: a single model."""
-    routes = [0] * (int(read_answers()[1].max()) + 1)
+    routes = [0] * len(np.unique(read_answers()[1]))
     return json.dumps({"rule": "vote", "models": [FIRST], "routes": routes})
 
 
@@ -103,9 +102,10 @@ def first_method() -> str:
 def _answer(text: str) -> IntArray:
     """Return the option answered to every question, shape (N,)."""
     method = json.loads(text)
-    names, category, _, said = read_answers()
+    names, subject, _, said = read_answers()
     own = said[[names.index(name) for name in method["models"]]]
     if method["rule"] == "route":
+        category = np.unique(subject, return_inverse=True)[1]
         place = np.array(method["routes"])[category] % len(own)
         routed: IntArray = own[place, np.arange(own.shape[1])]
         return routed

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -63,7 +64,25 @@ class Trial:
         self.tried = [self.start]
         self.scores = [self._validate(self.tried[0])]
 
-    def go(self, draw_parent: Callable[[FloatArray], int]) -> Picked:
+    def edit_any(self) -> Picked:
+        """Draw parents uniformly among all methods so far."""
+        return self._edit(lambda scores: int(self.rng.integers(len(scores))))
+
+    def edit_start(self) -> Picked:
+        """Always edit the method at the start."""
+        return self._edit(lambda _: 0)
+
+    def aflow(self) -> Picked:
+        """Draw parents by the published formula: the method at the start, or one of the three best others."""
+
+        def draw(scores: FloatArray) -> int:
+            others = sorted(range(1, len(scores)), key=lambda j: -scores[j])
+            pool = [0, *others[: POOL - 1]]
+            return pool[choose(published_probabilities(scores[pool]), self.rng)]
+
+        return self._edit(draw)
+
+    def _edit(self, draw_parent: Callable[[FloatArray], int]) -> Picked:
         """Edit parents that `draw_parent` selects, until no calls are left. Returns the best method."""
         n = len(self._rows) * self.runs
         for _ in range(self.calls // n - 1):
@@ -125,63 +144,33 @@ def _as_labels(truth: IntArray, refused: IntArray, K: int) -> ExpertLabels:
     )
 
 
-def random_search(trial: Trial) -> Picked:
-    """Draw parents uniformly among all methods so far."""
-    return trial.go(lambda scores: int(trial.rng.integers(len(scores))))
-
-
-def around_start(trial: Trial) -> Picked:
-    """Always edit the method at the start."""
-    return trial.go(lambda _: 0)
-
-
-def halving(trial: Trial) -> Picked:
-    """Make batches of eight edits of the best method so far."""
-    return trial.halve(8)
-
-
-def small_batches(trial: Trial) -> Picked:
-    """Make batches of three edits of the best method so far."""
-    return trial.halve(3)
-
-
-def aflow(trial: Trial) -> Picked:
-    """Draw each parent by the published formula: the method at the start, or one of the three best others."""
-
-    def draw(scores: FloatArray) -> int:
-        others = sorted(range(1, len(scores)), key=lambda j: -scores[j])
-        pool = [0, *others[: POOL - 1]]
-        return pool[choose(published_probabilities(scores[pool]), trial.rng)]
-
-    return trial.go(draw)
-
-
+BY_EIGHT, BY_THREE = partial(Trial.halve, batch=8), partial(Trial.halve, batch=3)
 SETTINGS: dict[str, dict[str, tuple[Callable[[Trial], Picked], dict[str, bool | int | None]]]] = {
     "random": {
-        "edits of any, 60 items": (random_search, {"items": 60}),
-        "edits of any, 120 items": (random_search, {}),
-        "edits of any, all items": (random_search, {"items": None}),
-        "edits of the start, 120 items": (around_start, {}),
-        "edits of the start, all items": (around_start, {"items": None}),
-        "edits of any, by likelihood, 120 items": (random_search, {"ml": True}),
-        "edits of the start, by likelihood, 120 items": (around_start, {"ml": True}),
+        "edits of any, 60 items": (Trial.edit_any, {"items": 60}),
+        "edits of any, 120 items": (Trial.edit_any, {}),
+        "edits of any, all items": (Trial.edit_any, {"items": None}),
+        "edits of the start, 120 items": (Trial.edit_start, {}),
+        "edits of the start, all items": (Trial.edit_start, {"items": None}),
+        "edits of any, by likelihood, 120 items": (Trial.edit_any, {"ml": True}),
+        "edits of the start, by likelihood, 120 items": (Trial.edit_start, {"ml": True}),
     },
     "greedy": {
-        "batches of 8, halved, 120 items": (halving, {"ml": True}),
-        "batches of 8, halved, all items": (halving, {"ml": True, "items": None}),
-        "batches of 3, halved, 120 items": (small_batches, {"ml": True}),
-        "batches of 3, halved, all items": (small_batches, {"ml": True, "items": None}),
+        "batches of 8, halved, 120 items": (BY_EIGHT, {"ml": True}),
+        "batches of 8, halved, all items": (BY_EIGHT, {"ml": True, "items": None}),
+        "batches of 3, halved, 120 items": (BY_THREE, {"ml": True}),
+        "batches of 3, halved, all items": (BY_THREE, {"ml": True, "items": None}),
     },
     "aflow": {
-        "transformed, 120 items": (aflow, {}),
-        "transformed, all items": (aflow, {"items": None}),
-        "likelihood, 120 items": (aflow, {"ml": True}),
-        "likelihood, all items": (aflow, {"ml": True, "items": None}),
-        "transformed, 120 items, 3 runs": (aflow, {"runs": 3}),
-        "raw, 30 items": (aflow, {"raw": True, "items": 30}),
-        "raw, 60 items": (aflow, {"raw": True, "items": 60}),
-        "raw, 120 items": (aflow, {"raw": True}),
-        "raw, all items": (aflow, {"raw": True, "items": None}),
-        "raw, 120 items, 3 runs": (aflow, {"raw": True, "runs": 3}),
+        "transformed, 120 items": (Trial.aflow, {}),
+        "transformed, all items": (Trial.aflow, {"items": None}),
+        "likelihood, 120 items": (Trial.aflow, {"ml": True}),
+        "likelihood, all items": (Trial.aflow, {"ml": True, "items": None}),
+        "transformed, 120 items, 3 runs": (Trial.aflow, {"runs": 3}),
+        "raw, 30 items": (Trial.aflow, {"raw": True, "items": 30}),
+        "raw, 60 items": (Trial.aflow, {"raw": True, "items": 60}),
+        "raw, 120 items": (Trial.aflow, {"raw": True}),
+        "raw, all items": (Trial.aflow, {"raw": True, "items": None}),
+        "raw, 120 items, 3 runs": (Trial.aflow, {"raw": True, "runs": 3}),
     },
 }

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from benchmarks._field_ours import Found, Labels
+from benchmarks._field_ours import Found, Labels, refused_options
 from benchmarks._field_real import RealTask, first_method
 from benchmarks._field_task import FieldTask, edit_method, write_method
 from oversight.agents.search import (
@@ -78,15 +78,9 @@ def draw_real(kind: Kind, seed: int) -> tuple[Found, Labels, float]:
     found, source = asyncio.run(_search(context, _Proposer(task.edit), task, counted))
     answers = task.answers(source)[[int(item.id) for item in context.items("test")]]
     test = float(score_items(answers[None], context.labels["test"])[0].mean())
-    refused = np.where(said.refused.any(axis=1), said.refused.argmax(axis=1), -1)
-    part = slice(0, SELECT + CONFIRM)
-    labels = Labels(
-        rows=np.arange(task.n)[part],
-        truth=said.truth[part],
-        refused=refused[part],
-        sizes=(0, SELECT, CONFIRM),
-    )
-    return found, labels, test
+    rows = np.arange(SELECT + CONFIRM)
+    truth, refused = said.truth[rows], refused_options(said)[rows]
+    return found, Labels(rows=rows, truth=truth, refused=refused, sizes=(0, SELECT, CONFIRM)), test
 
 
 def _set_up(
@@ -120,7 +114,11 @@ def _set_up(
     async def evaluate(program: Program, asked: Sequence[Item], run: int) -> list[Prediction]:
         counted.append(len(asked))
         found = task.answers(program.source, run)
-        return [_predict(item, int(found[int(item.id)]), run) for item in asked]
+        status = [PredictionStatus.UNREADABLE, PredictionStatus.OK]
+        return [
+            Prediction(item.id, None if k < 0 else k, status[k >= 0], sample=run, output_tokens=1)
+            for item, k in zip(asked, found[[int(item.id) for item in asked]].tolist(), strict=True)
+        ]
 
     context = SearchContext(
         section=SearchSection(),
@@ -131,12 +129,6 @@ def _set_up(
         evaluate=evaluate,
     )
     return context, counted, said
-
-
-def _predict(item: Item, option: int, run: int) -> Prediction:
-    if option < 0:
-        return Prediction(item.id, None, PredictionStatus.UNREADABLE, sample=run, output_tokens=1)
-    return Prediction(item.id, option, sample=run, output_tokens=1)
 
 
 async def _search(

@@ -1,16 +1,19 @@
-"""Public answers of twenty models to 4,000 questions, simulated judges, and coverage of judge measures."""
+"""Simulated judges, questions about their pool, and coverage of measures of their quality."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oversight.harness.columns import ItemIndex, PredictionColumns
+from benchmarks._coverage_kinds import NEAR, Outcome
+from benchmarks._real_predictions import Pool
+from benchmarks._simulation import LETTERS, area_under_roc, judge_signals
+from oversight.harness import FloatArray, IntArray
+from oversight.harness.columns import PredictionColumns
+from oversight.harness.estimate import draw_options
+from oversight.harness.estimate.routed_sample import predicted_counts, shared_propensities
 from oversight.harness.judges import (
     OPTIONS,
     PREDICTIONS,
@@ -20,10 +23,6 @@ from oversight.harness.judges import (
     judge_quality,
 )
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-FILE = Path(__file__).parent / "data" / "mmlu_pro_answers.csv.gz"
-LETTERS = "ABCDEFGHIJ"
 K = len(LETTERS)
 JUDGES = ("calibrated", "overconfident", "reversed", "copying", "one field")
 BAD = ("copying", "one field")
@@ -33,43 +32,15 @@ STRENGTH = 1.8
 DESIGNS = ("partitioned", "targeted", "targeted for three", "sequential")
 
 
-@dataclass(frozen=True)
-class Pool:
-    """True option and subject of each question, and each model's option (−1: unreadable), shape (N,) each."""
-
-    truth: IntArray
-    subject: NDArray[np.str_]
-    models: dict[str, IntArray]
-
-    @property
-    def size(self) -> int:
-        return len(self.truth)
-
-    @property
-    def n_options(self) -> IntArray:
-        return np.full(self.size, K)
-
-    def probabilities(self, p: FloatArray) -> JudgeProbabilities:
-        return JudgeProbabilities(p=p, n_options=self.n_options)
-
-    def vote(self, option: IntArray) -> JudgeProbabilities:
-        index = ItemIndex.of([str(j) for j in range(self.size)])
-        return JudgeProbabilities.of_predictions(
-            PredictionColumns(index=index, option=option), self.n_options
-        )
+def as_judge(pool: Pool, p: FloatArray) -> JudgeProbabilities:
+    """Return a judge with these probabilities, shape (N, K)."""
+    return JudgeProbabilities(p=p, n_options=pool.n_options)
 
 
-def load_pool() -> Pool:
-    """Read the bundled answers; all questions have ten options."""
-    with gzip.open(FILE, "rt") as file:
-        head, *rows = csv.reader(file)
-    models = {
-        name: np.array([LETTERS.index(row[j]) if row[j] else -1 for row in rows])
-        for j, name in enumerate(head)
-        if j > 1
-    }
-    truth = np.array([LETTERS.index(row[1]) for row in rows])
-    return Pool(truth, np.array([row[0] for row in rows]), models)
+def as_voter(pool: Pool, option: IntArray) -> JudgeProbabilities:
+    """Return a judge that chooses these options, shape (N,)."""
+    columns = PredictionColumns(index=pool.index, option=option)
+    return JudgeProbabilities.of_predictions(columns, pool.n_options)
 
 
 def simulate(pool: Pool, kind: str, predicted: IntArray, rng: np.random.Generator) -> FloatArray:
@@ -91,14 +62,7 @@ def simulate(pool: Pool, kind: str, predicted: IntArray, rng: np.random.Generato
 
 
 def _signs(truth: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Return calibrated probabilities, computed from one normal signal per option.
-
-    The signal of the true option has a larger mean.
-    """
-    signs = rng.normal(size=(len(truth), K)) + STRENGTH * (np.arange(K) == truth[:, None])
-    weight = np.exp(STRENGTH * (signs - signs.max(axis=1, keepdims=True)))
-    found: FloatArray = weight / weight.sum(axis=1, keepdims=True)
-    return found
+    return judge_signals(truth, np.full(len(truth), K), STRENGTH, rng)
 
 
 def ask(
@@ -108,27 +72,19 @@ def ask(
 
     Returns the answered questions, and the pool's questions from which they are a sample.
     """
-    n = len(drawn)
-    votes = np.zeros((pool.size, K))
-    for option in predicted[:1] if design == "targeted" else predicted:
-        readable = np.flatnonzero(option >= 0)
-        votes[readable, option[readable]] += 1
-    named = votes > 0
-    everything = _questions(pool, np.ones((pool.size, K), dtype=np.bool_), OPTIONS)
+    voters = np.stack(predicted[:1] if design == "targeted" else predicted, axis=1)
+    named = predicted_counts(voters, K) > 0
     if design == "partitioned":
-        chance = np.full((n, K), 1 / K)
-        return _draw(pool, drawn, chance, rng, OPTIONS), everything
+        even: FloatArray = np.full((len(drawn), K), 1 / K)
+        return _draw(pool, drawn, even, rng, OPTIONS), _questions(pool, np.ones_like(named), OPTIONS)
     every = _questions(pool, named, PREDICTIONS)
     if design == "sequential":
-        inside = np.zeros((pool.size, K), dtype=np.bool_)
+        inside = np.zeros_like(named)
         inside[drawn] = named[drawn]
         return _questions(pool, inside, PREDICTIONS), every
-    here = drawn[named[drawn].any(axis=1)] if design == "targeted" else drawn
-    share = np.sqrt(votes[here])
-    total = share.sum(axis=1, keepdims=True)
-    epsilon = 0.0 if design == "targeted" else 0.1
-    share = np.divide(share, total, out=np.full_like(share, 1 / K), where=total > 0)
-    asked = _draw(pool, here, (1 - epsilon) * share + epsilon / K, rng, PREDICTIONS)
+    items = drawn[named[drawn].any(axis=1)] if design == "targeted" else drawn
+    chance = shared_propensities(voters[items], K, K, epsilon=0.0 if design == "targeted" else 0.1)
+    asked = _draw(pool, items, chance, rng, PREDICTIONS)
     return asked.take(named[asked.item, asked.option]), every
 
 
@@ -144,8 +100,7 @@ def _draw(
     pool: Pool, items: IntArray, chance: FloatArray, rng: np.random.Generator, scope: str
 ) -> JudgedQuestions:
     """Draw one question per item, whose option is drawn with the probabilities `chance`, shape (n, K)."""
-    rows = np.arange(len(items))
-    option = np.minimum((chance.cumsum(axis=1) <= rng.random((len(items), 1))).sum(axis=1), K - 1)
+    rows, option = np.arange(len(items)), draw_options(chance, rng)
     return JudgedQuestions(
         item=items,
         option=option,
@@ -156,23 +111,18 @@ def _draw(
     )
 
 
-Held = dict[str, list[bool | None]]
-"""Name of a measure → whether its interval covers in each draw; None if the interval was withheld."""
-
-
-def see_quality(pool: Pool, design: str, kind: str, items: int, draws: int) -> Held:
+def see_quality(pool: Pool, design: str, kind: str, items: int, draws: int) -> Iterator[tuple[str, Outcome]]:
     """Check intervals for a simulated judge's quality, and for its dependence on a second judge."""
-    held: Held = {}
     names = list(pool.models)
     for seed in range(draws):
         rng = np.random.default_rng([21, seed, DESIGNS.index(design)])
         predicted = [pool.models[name] for name in rng.choice(names, 3, replace=False)]
         p = simulate(pool, kind, predicted[0], rng)
-        judge, second = pool.probabilities(p), pool.probabilities(_signs(pool.truth, rng))
+        judge, second = as_judge(pool, p), as_judge(pool, _signs(pool.truth, rng))
         drawn = rng.choice(pool.size, items, replace=False)
         asked, every = ask(pool, design, predicted, drawn, rng)
         found = judge_quality("judge", judge, asked)
-        machines = {"judge": judge, "second": second, "model": pool.vote(predicted[0])}
+        machines = {"judge": judge, "second": second, "model": as_voter(pool, predicted[0])}
         together = error_dependence(
             {name: machines[name] for name in ("judge", "second")}, {"model": machines["model"]}, asked
         )
@@ -182,17 +132,14 @@ def see_quality(pool: Pool, design: str, kind: str, items: int, draws: int) -> H
             for name, one in machines.items()
         }
         speaks = machines["model"].speaks[every.item]
-        rho = _correlate(errors["judge"], errors["second"])
+        rho = float(np.corrcoef(errors["judge"], errors["second"])[0, 1])
+        with_model = float(np.corrcoef(errors["judge"][speaks], errors["model"])[0, 1])
         exact = [
             ("bias", found.bias, float((stated - true).mean())),
             ("agreement", found.agreement, 1 - float(errors["judge"].mean())),
-            ("area", found.area, _area(stated, true)),
+            ("area", found.area, area_under_roc(stated, true)),
             ("judges' errors", together.between[0].correlation, rho),
-            (
-                "model's errors",
-                together.with_models[0].correlation,
-                _correlate(errors["judge"][speaks], errors["model"]),
-            ),
+            ("model's errors", together.with_models[0].correlation, with_model),
         ]
         if together.worth is not None:
             exact.append(("worth", together.worth, 2 / (1 + max(0.0, rho))))
@@ -203,18 +150,7 @@ def see_quality(pool: Pool, design: str, kind: str, items: int, draws: int) -> H
             exact.append(("curve", one.yes, float(true[inside].mean())))
         exact.append(("calibration error", found.error, error))
         for name, measure, value in exact:
-            told = None
+            covered = None
             if measure.low is not None and measure.high is not None:
-                told = measure.low - 1e-9 <= value <= measure.high + 1e-9
-            held.setdefault(name, []).append(told)
-    return held
-
-
-def _correlate(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:
-    return float(np.corrcoef(first, second)[0, 1])
-
-
-def _area(p: FloatArray, yes: FloatArray) -> float:
-    _, place, number = np.unique(p, return_inverse=True, return_counts=True)
-    rank, ones = (np.cumsum(number) - (number - 1) / 2)[place], int(yes.sum())
-    return float((rank[yes > 0].sum() - ones * (ones + 1) / 2) / (ones * (len(p) - ones)))
+                covered = measure.low - NEAR <= value <= measure.high + NEAR
+            yield name, Outcome(covered)

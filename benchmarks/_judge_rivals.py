@@ -20,12 +20,9 @@ def by_ppi(right: Any, score: Any, drawn: Any) -> tuple[float, float, float]:
 
     rest = np.setdiff1d(np.arange(len(score)), drawn)
     parts = (right, score[drawn], score[rest])
-    low, high = ppi_mean_ci(*parts, alpha=0.05)
-    return (
-        float(np.ravel(ppi_mean_pointestimate(*parts))[0]),
-        float(np.ravel(low)[0]),
-        float(np.ravel(high)[0]),
-    )
+    ends = ppi_mean_ci(*parts, alpha=0.05)
+    value, low, high = (float(np.ravel(x)[0]) for x in (ppi_mean_pointestimate(*parts), *ends))
+    return value, low, high
 
 
 def by_glide(right: Any, score: Any, drawn: Any) -> tuple[float, float, float]:

@@ -1,4 +1,4 @@
-"""A fast local chat-completions server in a separate process, and a minimal client.
+"""A fast local chat-completions server in a separate process.
 
 The server parses only the end of the head and Content-Length. Unlike the server in tests/fakes, it does not
 check requests. It can fail at random, and limit the number of calls per second.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import json
 import multiprocessing as mp
 import random
@@ -15,31 +16,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-_ANSWER = json.dumps(
-    {
-        "id": "c",
-        "object": "chat.completion",
-        "created": 0,
-        "model": "bench",
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": "B"}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 50, "completion_tokens": 1, "total_tokens": 51},
-    }
-).encode()
+_ANSWER = (
+    '{"id":"c","object":"chat.completion","created":0,"model":"bench","choices":[{"index":0,"message":'
+    '{"role":"assistant","content":%s},"finish_reason":"stop"}],'
+    '"usage":{"prompt_tokens":50,"completion_tokens":9,"total_tokens":59}}'
+)
+_FIXED = (_ANSWER % '"B"').encode()
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 _REFUSED = b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: %b\r\nContent-Length: 2\r\n\r\n{}"
 _FAULTS = {
     "429": _REFUSED % b"0.3",
     "500": b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 2\r\n\r\n{}",
-    "malformed": _HEAD % 20 + _ANSWER[:20],
+    "malformed": _HEAD % 20 + _FIXED[:20],
 }
 _NONE = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
-
-
-def _with_head(body: bytes) -> bytes:
-    return _HEAD % len(body) + body
-
-
-_OK = _with_head(_ANSWER)
 
 
 @dataclass(frozen=True)
@@ -55,14 +45,14 @@ class Behaviour:
     rate
         Accepted calls per second, after an initial burst of as many calls; 0 means no limit. A refusal asks
         to wait one second and does not disclose the limit.
-    body
-        Function from the body of a request to the body of the reply; None sends a fixed reply.
+    say
+        Function from the body of a request to the text of the reply; None always replies ``B``.
     """
 
     latency: float = 0.0
     faults: tuple[tuple[str, float], ...] = ()
     rate: float = 0.0
-    body: Callable[[bytes], bytes] | None = None
+    say: Callable[[bytes], str] | None = None
 
 
 class _Judge:
@@ -89,13 +79,12 @@ class _Judge:
 
 
 class _Connection(asyncio.Protocol):
-    def __init__(self, behaviour: Behaviour, judge: _Judge, state: Any) -> None:
-        self._latency, self._body = behaviour.latency, behaviour.body
-        self._judge, self._state = judge, state
+    def __init__(self, behaviour: Behaviour, judge: _Judge, seen: Any) -> None:
+        self._latency, self._say = behaviour.latency, behaviour.say
+        self._judge, self._seen = judge, seen
         self._data = b""
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
+    def connection_made(self, transport: Any) -> None:
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
@@ -114,13 +103,14 @@ class _Connection(asyncio.Protocol):
 
     def _answer(self, loop: asyncio.AbstractEventLoop, body: bytes) -> None:
         now = loop.time()
-        self._state[0] = self._state[0] or now
-        self._state[1] += 1
-        self._state[2] = now
+        self._seen.first = self._seen.first or now
+        self._seen.calls += 1
+        self._seen.last = now
         fault = self._judge.fault(now)
         if fault is None:
-            self._state[3] = now
-            reply = _OK if self._body is None else _with_head(self._body(body))
+            self._seen.last_good = now
+            answer = _FIXED if self._say is None else (_ANSWER % json.dumps(self._say(body))).encode()
+            reply = _HEAD % len(answer) + answer
         elif fault == "hang":
             return
         elif fault == "drop":
@@ -135,92 +125,56 @@ class _Connection(asyncio.Protocol):
 
     def _send(self, reply: bytes, begun: float) -> None:
         now = asyncio.get_running_loop().time()
-        self._state[4] += now - begun
-        self._state[5] = now
+        self._seen.waited += now - begun
+        self._seen.last_reply = now
         self._transport.write(reply)
 
 
-@dataclass(frozen=True)
-class Loopback:
-    """Address and counters of a running server.
+class Counters(ctypes.Structure):
+    """Counts and times of calls, in memory that the server shares with this process.
 
     Times are in seconds (CLOCK_MONOTONIC): `first` that of the first call, `last` that of the last call, and
     `last_good` that of the last successful call. With a latency, `waited` is the sum of the waiting times of
     all calls, and `last_reply` the time of the last reply.
     """
 
+    _fields_ = (
+        ("calls", ctypes.c_int64),
+        *((name, ctypes.c_double) for name in ("first", "last", "last_good", "waited", "last_reply")),
+    )
+
+
+@dataclass(frozen=True)
+class Loopback:
+    """Address of a running server, and its `Counters`."""
+
     url: str
-    state: Any
-
-    @property
-    def first(self) -> float:
-        return float(self.state[0])
-
-    @property
-    def last(self) -> float:
-        return float(self.state[2])
-
-    @property
-    def last_good(self) -> float:
-        return float(self.state[3])
-
-    @property
-    def waited(self) -> float:
-        return float(self.state[4])
-
-    @property
-    def last_reply(self) -> float:
-        return float(self.state[5])
-
-    @property
-    def calls(self) -> int:
-        return int(self.state[1])
+    seen: Any
 
 
-def _serve(behaviour: Behaviour, port: Any, state: Any) -> None:
+def _serve(behaviour: Behaviour, port: Any, seen: Any) -> None:
     judge = _Judge(behaviour)
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
         server = await loop.create_server(
-            lambda: _Connection(behaviour, judge, state), "127.0.0.1", 0, backlog=1024
+            lambda: _Connection(behaviour, judge, seen), "127.0.0.1", 0, backlog=1024
         )
         port.put(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(main())
+    asyncio.run(main())
 
 
 @contextlib.contextmanager
 def loopback(behaviour: Behaviour = Behaviour()) -> Iterator[Loopback]:
     """Run a server until the end of the block."""
     context = mp.get_context("spawn")
-    port, state = context.Queue(), context.Array("d", 6, lock=False)
-    process = context.Process(target=_serve, args=(behaviour, port, state), daemon=True)
+    port, seen = context.Queue(), context.Value(Counters, lock=False)
+    process = context.Process(target=_serve, args=(behaviour, port, seen), daemon=True)
     process.start()
     try:
-        yield Loopback(f"http://127.0.0.1:{port.get(timeout=60)}/v1", state)
+        yield Loopback(f"http://127.0.0.1:{port.get(timeout=60)}/v1", seen)
     finally:
         process.terminate()
         process.join()
-
-
-async def bare(url: str, prompts: list[str], concurrency: int) -> None:
-    """Send prompts with a minimal client (aiohttp and orjson), which stores nothing and does not retry."""
-    import aiohttp
-    import orjson
-
-    source = iter(prompts)
-
-    async def work(session: aiohttp.ClientSession) -> None:
-        for prompt in source:
-            body = {"model": "bench", "messages": [{"role": "user", "content": prompt}], "temperature": 0.0}
-            headers = {"Content-Type": "application/json", "Authorization": "Bearer none"}
-            async with session.post(f"{url}/chat/completions", data=orjson.dumps(body), headers=headers) as r:
-                answer = orjson.loads(await r.read())
-                assert answer["choices"][0]["message"]["content"] == "B"
-
-    connector = aiohttp.TCPConnector(limit=concurrency)
-    async with aiohttp.ClientSession(connector=connector) as session:
-        await asyncio.gather(*(work(session) for _ in range(concurrency)))

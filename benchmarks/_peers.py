@@ -23,27 +23,28 @@ def run_peers(
     environments, and `python` is its interpreter. If the environment cannot be created or the script fails,
     the reason is printed, and the result is empty.
     """
+    names = ", ".join(requirements)
     place = cache_dir() / "benchmarks" / (folder or Path(script).stem.strip("_"))
     interpreter = place / "bin" / "python"
     wanted = "\n".join(requirements)
     noted = place / "requirements.txt"
     if not UV.exists():
-        print(f"{', '.join(requirements)} not timed: there is no {UV}")
+        print(f"{names} not timed: there is no {UV}")
         return {}
     if not noted.exists() or noted.read_text() != wanted:
-        print(f"installing {', '.join(requirements)} in {place}", file=sys.stderr)
+        print(f"installing {names} in {place}", file=sys.stderr)
         make = [str(UV), "venv", "--quiet", "--clear", "--python", python or sys.executable, str(place)]
         install = [str(UV), "pip", "install", "--quiet", "--python", str(interpreter), *requirements]
         for command in (make, install):
             done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  fixed
             if done.returncode:
-                print(f"{', '.join(requirements)} cannot be installed: {done.stderr.strip()[-200:]}")
+                print(f"{names} cannot be installed: {done.stderr.strip()[-200:]}")
                 return {}
         noted.write_text(wanted)
     command = [str(interpreter), "-W", "ignore", str(Path(__file__).with_name(script)), *map(str, words)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603  fixed
     if done.returncode:
-        print(f"{', '.join(requirements)} not measured: {script} ended with {done.returncode}, as said above")
+        print(f"{names} not measured: {script} ended with {done.returncode}, as said above")
         return {}
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found

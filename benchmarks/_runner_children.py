@@ -2,9 +2,8 @@
 
     python benchmarks/_runner_children.py WHAT URL N CONCURRENCY
 
-WHAT is ``bare`` (aiohttp without retries or storage), ``client`` (only the runner's HTTP client), ``plain``
-(aiohttp with retries, without storage), ``stored`` (the whole runner), or ``hurried`` (the whole runner with
-the timeout of ``plain``).
+WHAT is ``bare`` (aiohttp without retries or storage), ``plain`` (aiohttp with retries, without storage),
+``stored`` (the whole runner), or ``hurried`` (the whole runner with the timeout of ``plain``).
 """
 
 from __future__ import annotations
@@ -19,11 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from benchmarks._loopback import bare
+from typing import Any
 
 TEMPLATE = "Answer with one letter.\n\n$text\n\n$options\n"
 OPTIONS = ("red", "green", "blue", "black")
@@ -34,86 +29,69 @@ Work = Callable[[], None]
 
 
 def main(what: str, url: str, n: int, concurrency: int) -> None:
-    """Ask n questions; print CPU seconds without start-up, memory, and CPU seconds of a repeated run."""
+    """Ask n questions; print CPU seconds without start-up, and peak memory in megabytes."""
     with tempfile.TemporaryDirectory() as folder:
         runs: dict[str, Callable[[str, int, int], Work]] = {
-            "bare": bare_run,
-            "client": client_run,
-            "plain": plain_run,
+            "bare": partial(loop_run, ask_once),
+            "plain": partial(loop_run, ask_until_answered),
             "stored": partial(stored_run, folder),
             "hurried": partial(stored_run, folder, timeout=TIMEOUT),
         }
         work = runs[what](url, n, concurrency)
-        used = _cpu_of(work)
-        rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
-            1024 if sys.platform == "linux" else 2**20
-        )
-        again = _cpu_of(work) if what == "stored" else 0.0
-    print(json.dumps({"cpu": used, "rss": rss, "again": again}))
+        before = time.process_time()
+        work()
+        used = time.process_time() - before
+        kilobyte = 1024 if sys.platform == "linux" else 2**20
+        rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / kilobyte
+    print(json.dumps({"cpu": used, "rss": rss}))
 
 
-def bare_run(url: str, n: int, concurrency: int) -> Work:
-    import aiohttp  # noqa: F401  imported here to exclude it from the time
-    import orjson  # noqa: F401
-
-    prompts = [f"Answer with one letter.\n\n{text(j)}\n\n(A) red\n(B) green\n" for j in range(n)]
-    return lambda: asyncio.run(bare(url, prompts, concurrency))
-
-
-def client_run(url: str, n: int, concurrency: int) -> Work:
-    import orjson
-
-    from oversight.harness.llm import HttpClient, run_in_loop
+def loop_run(ask: Callable[[Any, str, str], Any], url: str, n: int, concurrency: int) -> Work:
+    """Return a loop of workers over one iterator of prompts, with aiohttp and orjson."""
+    import aiohttp
+    import orjson  # noqa: F401  imported here to exclude it from the time
 
     prompts = iter([f"Answer with one letter.\n\n{text(j)}\n\n(A) red\n(B) green\n" for j in range(n)])
 
-    async def work(client: HttpClient) -> None:
-        for prompt in prompts:
-            body = {"model": "bench", "messages": [{"role": "user", "content": prompt}], "temperature": 0.0}
-            reply = await client.request("POST", "/chat/completions", orjson.dumps(body))
-            assert orjson.loads(reply.body)["choices"][0]["message"]["content"] == "B"
-
-    async def workers() -> None:
-        client = HttpClient(url, {}, timeout=60.0, max_reply_bytes=1_000_000)
-        await asyncio.gather(*(work(client) for _ in range(concurrency)))
-        await client.close()
-
-    return lambda: run_in_loop(workers())
-
-
-def plain_run(url: str, n: int, concurrency: int) -> Work:
-    """Return a loop that repeats each failed call, after the requested pause or up to half a second."""
-    import aiohttp
-    import orjson
-
-    source = iter(range(n))
-    timeout = aiohttp.ClientTimeout(total=TIMEOUT)
-
-    async def ask(session: aiohttp.ClientSession, prompt: str) -> float | None:
-        """Make one attempt. Returns the seconds to wait before the next one, or None if it succeeded."""
-        body = {"model": "bench", "messages": [{"role": "user", "content": prompt}], "temperature": 0.0}
-        with contextlib.suppress(aiohttp.ClientError, TimeoutError, ValueError):
-            async with session.post(f"{url}/chat/completions", data=orjson.dumps(body), timeout=timeout) as r:
-                data = await r.read()
-                if r.status == 200:
-                    assert orjson.loads(data)["choices"]
-                    return None
-                if "Retry-After" in r.headers:
-                    return float(r.headers["Retry-After"])
-        return random.uniform(0, 0.5)  # noqa: S311  not for secrets
-
     async def work(session: aiohttp.ClientSession) -> None:
-        for j in source:
-            pause = await ask(session, text(j))
-            while pause is not None:
-                await asyncio.sleep(pause)
-                pause = await ask(session, text(j))
+        for prompt in prompts:
+            await ask(session, f"{url}/chat/completions", prompt)
 
     async def workers() -> None:
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=concurrency)) as session:
             await asyncio.gather(*(work(session) for _ in range(concurrency)))
 
     return lambda: asyncio.run(workers())
+
+
+async def ask_once(session: Any, url: str, prompt: str) -> None:
+    """Send a prompt, without a retry."""
+    import orjson
+
+    body = {"model": "bench", "messages": [{"role": "user", "content": prompt}], "temperature": 0.0}
+    headers = {"Content-Type": "application/json", "Authorization": "Bearer none"}
+    async with session.post(url, data=orjson.dumps(body), headers=headers) as response:
+        answer = orjson.loads(await response.read())
+        assert answer["choices"][0]["message"]["content"] == "B"
+
+
+async def ask_until_answered(session: Any, url: str, prompt: str) -> None:
+    """Repeat a failed call, after the requested pause or up to half a second."""
+    import aiohttp
+    import orjson
+
+    body = {"model": "bench", "messages": [{"role": "user", "content": prompt}], "temperature": 0.0}
+    timeout = aiohttp.ClientTimeout(total=TIMEOUT)
+    while True:
+        pause = random.uniform(0, 0.5)  # noqa: S311  not for secrets
+        with contextlib.suppress(aiohttp.ClientError, TimeoutError, ValueError):
+            async with session.post(url, data=orjson.dumps(body), timeout=timeout) as response:
+                data = await response.read()
+                if response.status == 200:
+                    assert orjson.loads(data)["choices"]
+                    return
+                pause = float(response.headers.get("Retry-After", pause))
+        await asyncio.sleep(pause)
 
 
 def stored_run(folder: str, url: str, n: int, concurrency: int, timeout: float = 60.0) -> Work:
@@ -140,12 +118,6 @@ def stored_run(folder: str, url: str, n: int, concurrency: int, timeout: float =
 
 def text(j: int) -> str:
     return f"question number {j} of many, about nothing in particular?"
-
-
-def _cpu_of(work: Work) -> float:
-    before = time.process_time()
-    work()
-    return time.process_time() - before
 
 
 if __name__ == "__main__":

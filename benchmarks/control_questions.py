@@ -9,7 +9,6 @@ corrects for errors. In designs called "unlike", experts have different error ra
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 import time
@@ -18,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks._options import read_options
+from benchmarks._study_files import write_study, write_table
 from oversight.harness import derive_seed
 from oversight.harness.analysis import import_predictions, report_study
 from oversight.harness.config import Study, read_study
@@ -70,20 +71,16 @@ def lay_out(folder: Path, design: Design, seed: int) -> tuple[Study, dict[str, i
     truth, gold = rng.integers(OPTIONS, size=ITEMS), rng.integers(OPTIONS, size=ITEMS // 5)
     wrong = (truth + rng.integers(1, OPTIONS, size=ITEMS)) % OPTIONS
     option = np.where(rng.random(ITEMS) < design.accuracy, truth, wrong)
-    items = "".join(f"i{j},note {j}\n" for j in range(ITEMS))
-    (folder / "items.csv").write_text("id,text\n" + items)
-    rows = "".join(f"gold note {j},{CLASSES[t]}\n" for j, t in enumerate(gold))
-    (folder / "gold.csv").write_text("text,answer\n" + rows)
-    predicted = "".join(f"i{j},{CLASSES[o]}\n" for j, o in enumerate(option))
-    (folder / "model.csv").write_text("id,prediction\n" + predicted)
-    experts = (
-        f'[[expert]]\nname = "{c}{e}"\nclasses = ["{c}"]\n' for c in CLASSES for e in range(design.experts)
-    )
-    (folder / "experts.toml").write_text("".join(experts))
-    (folder / "study.toml").write_text(
+    write_table(folder / "items.csv", ("id", "text"), [(f"i{j}", f"note {j}") for j in range(ITEMS)])
+    rows = [(f"gold note {j}", CLASSES[t]) for j, t in enumerate(gold)]
+    write_table(folder / "gold.csv", ("text", "answer"), rows)
+    predicted = [(f"i{j}", CLASSES[o]) for j, o in enumerate(option)]
+    write_table(folder / "model.csv", ("id", "prediction"), predicted)
+    settings = (
         f'[study]\nname = "s"\nseed = {seed}\n[items]\nfile = "items.csv"\nclasses = {json.dumps(CLASSES)}\n'
         f"[experts]\n{design.extra}\n"
     )
+    write_study(folder, settings, {f"{c}{e}": c for c in CLASSES for e in range(design.experts)})
     return read_study(folder / "study.toml"), {f"i{j}": int(t) for j, t in enumerate(truth)}
 
 
@@ -96,9 +93,8 @@ def answer(study: Study, truth: dict[str, int], design: Design, seed: int) -> No
         people = sorted({one.expert for one in asked})
         shift = dict(zip(people, design.spread * rng.uniform(-1, 1, len(people)), strict=True))
         for name in people:
-            s, t = (
-                min(1.0, rate + shift[name] * (rate < 1)) for rate in (design.sensitivity, design.specificity)
-            )
+            rates = (design.sensitivity, design.specificity)
+            s, t = (min(1.0, rate + shift[name] * (rate < 1)) for rate in rates)
             experts = SimulatedExperts(truth | gold, s, t, 0.0, seed)
             said = experts.answer([one for one in asked if one.expert == name])  # type: ignore[misc]
             replies = [Response(a.question.id, a.expert, str(a.verdict), a.source) for a in said]
@@ -126,23 +122,14 @@ def run_once(design: Design, seed: int) -> tuple[bool, float, bool] | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="ten draws of each")
-    parser.add_argument("--draws", type=int, default=500)
-    args = parser.parse_args()
-    draws, start, found = 10 if args.quick else args.draws, time.perf_counter(), {}
-    print(f"{'design':<28}{'holds':>8}{'width':>8}{'withheld':>10}{'uncorrected':>13}")
+    draws = read_options(__doc__, {"--draws": (500, 10)}).draws
+    start, found = time.perf_counter(), {}
     for design in DESIGNS:
         made = [run_once(design, seed) for seed in range(draws)]
-        holds, width, plain = np.mean([m for m in made if m is not None], axis=0)
-        missing = sum(m is None for m in made)
-        print(f"{design.name:<28}{holds:>8.3f}{width:>8.3f}{missing:>10}{plain:>13.3f}", flush=True)
-        found[design.name] = {
-            "holds": round(float(holds), 3),
-            "width": round(float(width), 3),
-            "withheld": missing,
-            "uncorrected": round(float(plain), 3),
-        }
+        means = np.mean([m for m in made if m is not None], axis=0).round(3).tolist()
+        shares = dict(zip(("holds", "width", "uncorrected"), means, strict=True))
+        found[design.name] = shares | {"withheld": sum(m is None for m in made)}
+        print(f"{design.name:<28}{found[design.name]}", flush=True)
     print(json.dumps({"draws": draws, "designs": found, "seconds": round(time.perf_counter() - start, 1)}))
 
 

@@ -11,25 +11,21 @@ share of good units from Beta(6, 1.5), and a judge with an area under the ROC cu
 
 from __future__ import annotations
 
-import argparse
 import json
-import math
 import sys
-import time
-from collections import Counter
-from collections.abc import Sequence
+from collections import defaultdict
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from itertools import combinations, product
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv, expit, logit, ndtr
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from benchmarks._coverage_designs import LEVEL
+from benchmarks._coverage_kinds import NEAR, Cell, Outcome
+from benchmarks._options import read_options
 from oversight.harness.open_answers import (
     Judgements,
     OpenEstimate,
@@ -39,7 +35,9 @@ from oversight.harness.open_answers import (
     join_replies,
 )
 
-LEVEL, STRICT, AGAIN = 0.95, 2.6, 10
+AGAIN = 10
+FEWEST = 20
+"""Minimum number of intervals in a cell whose coverage is checked."""
 _FACTOR_STUDIES = 2_000
 POPULATION = 20_000
 # Two normal scores with variance 1 have an AUC of .8 if their means differ by this number.
@@ -89,11 +87,6 @@ class Design:
             return ("score", "met")
         return ("no_error",) if "order" in self.scheme else ("score", "met", "no_error")
 
-    @property
-    def is_sound(self) -> bool:
-        """Whether every question gets a correct yes or no."""
-        return not self.abstain and self.right == (1.0, 1.0)
-
 
 @dataclass(frozen=True)
 class World:
@@ -125,7 +118,7 @@ def make_world(design: Design) -> World:
     if design.points == "negative":
         points[:, 1:] *= np.where(rng.random((size, most - 1)) < 0.3, -1, 1)
     field = rng.integers(design.fields, size=(size, most))
-    mixed = math.sqrt(0.5) * rng.standard_normal((size, 1)) + math.sqrt(0.5) * rng.standard_normal((size, M))
+    mixed = np.sqrt(0.5) * rng.standard_normal((size, 1)) + np.sqrt(0.5) * rng.standard_normal((size, M))
     shift = 0.25 * np.arange(M)
     share = betaincinv(*design.share, ndtr(mixed - shift))[:, :, None]
     by_field = 0.3 * (field % 3 - 1) * (design.fields > 1)
@@ -211,15 +204,13 @@ def ask(design: Design, seed: int) -> tuple[Any, ...]:
     table, met, true_field, judge = draw_study(design, world, rng)
     experts = find_experts(design)
     scheme = design.scheme.split(",")[0]
-    n = max(1, round(design.ask * design.items * design.models)) if scheme != "first no" else len(table)
-    uses_judge = scheme == "judge" or "order" in design.scheme
     drawn = draw_questions(
         table,
-        n,
+        len(table) if scheme == "first no" else max(1, round(design.ask * design.items * design.models)),
         scheme,
         int(rng.integers(2**31)),
         experts=experts,
-        judge=judge if uses_judge else None,
+        judge=judge if scheme == "judge" or "order" in design.scheme else None,
         attempts=design.attempts,
     )
     is_met = met[drawn.row]
@@ -246,10 +237,9 @@ def say(is_met: Any, right: tuple[float, float], rng: np.random.Generator) -> An
 def add_controls(design: Design, judgements: Judgements, seed: int) -> Judgements:
     """Add replies to control questions, of which half are about units that are met."""
     n = design.controls
-    rows = judgements.take(np.arange(n) % len(judgements))
     is_met = np.arange(n) % 2 == 0
     control = replace(
-        rows,
+        judgements.take(np.arange(n) % len(judgements)),
         question=judgements.question.max() + 1 + np.arange(n),
         asked=np.ones(n, dtype=bool),
         propensity=np.full(n, np.nan),
@@ -257,10 +247,8 @@ def add_controls(design: Design, judgements: Judgements, seed: int) -> Judgement
         reply=say(is_met, design.right, np.random.default_rng(seed)),
         gold=np.where(is_met, "yes", "no").astype(object),
     )
-    both = (judgements, control)
-    return Judgements(
-        **{f.name: np.concatenate([getattr(part, f.name) for part in both]) for f in fields(control)}
-    )
+    names = [field.name for field in fields(control)]
+    return Judgements(**{x: np.concatenate([getattr(judgements, x), getattr(control, x)]) for x in names})
 
 
 def find_experts(design: Design) -> dict[str, str]:
@@ -292,16 +280,11 @@ def run_study(design: Design, seed: int) -> dict[tuple[Any, ...], OpenEstimate]:
     return {(e.metric, e.model, e.other, e.field): e for e in result.estimates}
 
 
-def count_questions(design: Design, seed: int) -> int:
-    """Return the number of questions that one study asks."""
-    return int((ask(design, seed)[3] != "").sum())
-
-
 def find_error(design: Design, seed: int) -> float:
     """Simulate one study. Returns the estimated mean score minus the true mean of the drawn answers."""
-    met = ask(design, seed)[1]
-    value = run_study(design, seed)["score", "m0", None, None].value
-    return float(value) - float(met.mean()) if value is not None else math.nan
+    found = run_study(design, seed)["score", "m0", None, None]
+    assert found.value is not None
+    return float(found.value - ask(design, seed)[1].mean())
 
 
 def stop_at_first_error(drawn: Any, table: Any, met: Any, reply: Any) -> Any:
@@ -317,120 +300,92 @@ def stop_at_first_error(drawn: Any, table: Any, met: Any, reply: Any) -> Any:
 def full_grid() -> list[Design]:
     """Return all designs, more than 120."""
     shares = ((6.0, 1.5), (60.0, 0.6), (0.6, 60.0), (0.5, 0.15), (1.0, 1.0))
+    two, three, four = shares[:2], shares[:3], shares[:4]
     plain = Design(units=(2, 12))
+    points = ("alike", "many", "negative")
     grid = [
-        replace(plain, items=n, share=share, points=points)
-        for share, n, points in product(shares, (20, 60, 200, 500), ("alike", "many", "negative"))
+        replace(plain, items=n, share=s, points=p) for s, n, p in product(shares, (20, 60, 200, 500), points)
     ]
-    grid += [replace(plain, ask=ask, share=share) for ask, share in product((0.4, 2.5, 12.0), shares[:4])]
+    grid += [replace(plain, ask=ask, share=s) for ask, s in product((0.4, 2.5, 12.0), four)]
+    for models, s in product((2, 3, 5), two):
+        several = replace(plain, models=models, share=s)
+        grid += [replace(several, items=30), replace(several, items=60, claims=True, same=0.3)]
+    for fields_ in (2, 4, 8):
+        several = Design(items=40 * fields_, fields=fields_, ask=2.0)
+        unknown = replace(several, unknown=True)
+        grid += [several, unknown, replace(unknown, attempts=2)]
     grid += [
-        replace(plain, models=models, share=share, claims=claims, same=same, items=items)
-        for models, share in product((2, 3, 5), shares[:2])
-        for claims, same, items in ((False, 0.0, 30), (True, 0.3, 60))
+        replace(plain, items=n, share=s, judge=judge) for judge, n, s in product(JUDGES, (20, 100, 300), two)
     ]
-    grid += [
-        Design(items=40 * fields, fields=fields, unknown=unknown, attempts=attempts, ask=2.0)
-        for fields in (2, 4, 8)
-        for unknown, attempts in ((False, None), (True, None), (True, 2))
-    ]
-    grid += [
-        replace(plain, items=n, share=share, judge=judge)
-        for judge, n, share in product(JUDGES, (20, 100, 300), shares[:2])
-    ]
-    grid += [
-        replace(plain, items=n, judge=judge, scheme="judge", points="many")
-        for judge, n in product(JUDGES, (30, 150))
-    ]
-    grid += [
-        Design(items=n, share=share, scheme=scheme, judge="fair" if "order" in scheme else "", units=(2, 8))
-        for n, share, scheme in product((20, 100), shares[:3], ("first no", "first no, judge's order"))
-    ]
+    by_judge = replace(plain, scheme="judge", points="many")
+    grid += [replace(by_judge, items=n, judge=judge) for judge, n in product(JUDGES, (30, 150))]
+    for n, s in product((20, 100), three):
+        first = Design(items=n, share=s, scheme="first no", units=(2, 8))
+        grid += [first, replace(first, scheme="first no, judge's order", judge="fair")]
     grid += [Design(items=100, fields=3, models=2, scheme="first no")]
     grid += [
-        replace(plain, items=n, abstain=abstain, scheme=scheme, share=share)
-        for n, abstain, scheme in product((30, 120), (0.03, 0.3), ("equal", "first no"))
-        for share in shares[:2]
+        replace(plain, items=n, abstain=abstain, scheme=scheme, share=s)
+        for n, abstain, scheme, s in product((30, 120), (0.03, 0.3), ("equal", "first no"), two)
     ]
-    grid += [replace(plain, items=n, share=s, anytime=True) for n, s in product((60, 200), shares[:3])]
-    grid += [replace(plain, points="negative", ask=12.0, clip="item", share=share) for share in shares[:3]]
+    grid += [replace(plain, items=n, share=s, anytime=True) for n, s in product((60, 200), three)]
+    grid += [replace(plain, points="negative", ask=12.0, clip="item", share=s) for s in three]
+    steep = replace(plain, slope=1.0)
+    grid += [replace(steep, items=n, share=s, points=p) for n, s, p in product((20, 100), two, points[1:])]
     grid += [
-        replace(plain, items=n, share=share, points=points, slope=1.0)
-        for n, share, points in product((20, 100), shares[:2], ("many", "negative"))
+        replace(plain, items=n, share=s, points=p, models=2, right=right)
+        for n, s, p, right in product((40, 150), two, points[::2], ((0.95, 0.9), (0.99, 0.7)))
     ]
+    few = replace(plain, items=100, ask=2.0)
     grid += [
-        replace(plain, items=n, share=share, points=points, models=2, right=right)
-        for n, share, points in product((40, 150), shares[:2], ("alike", "negative"))
-        for right in ((0.95, 0.9), (0.99, 0.7))
-    ]
-    grid += [
-        replace(plain, items=100, ask=2.0, share=share, right=right, controls=controls)
-        for share, right, controls in product(shares[:2], ((0.9, 0.9), (0.95, 0.95)), (10, 20, 40))
+        replace(few, share=s, right=right, controls=controls)
+        for s, right, controls in product(two, ((0.9, 0.9), (0.95, 0.95)), (10, 20, 40))
     ]
     return grid
 
 
-@dataclass
-class Tally:
-    """Number of studies with an interval, and number of studies whose interval covers the true value."""
-
-    given: int = 0
-    held: int = 0
-
-    @property
-    def is_low(self) -> bool:
-        """Whether the coverage is significantly below the level."""
-        if self.given < 20:
-            return False
-        return self.held / self.given < LEVEL - STRICT * math.sqrt(LEVEL * (1 - LEVEL) / self.given)
-
-
-@dataclass
-class Seen:
-    """Cells of a design, and numbers of results: of all, and of those withheld or with `holds` false."""
-
-    cells: dict[tuple[Any, ...], Tally]
-    made: int = 0
-    withheld: int = 0
-
-
-def simulate(design: Design, studies: int, seed: int) -> Seen:
-    """Run this number of studies of a design, and count how often intervals cover."""
+def simulate(design: Design, studies: int, seed: int) -> tuple[list[Cell], float]:
+    """Run this number of studies. Returns the cells of the design, and the share of withheld results."""
     truth = make_world(design).truth
-    seen = Seen({})
+    seen = defaultdict[tuple[Any, ...], list[Outcome]](list)
+    withheld = []
     for study in range(studies):
         for key, found in run_study(design, seed + study).items():
-            seen.made += 1
-            seen.withheld += not found.holds
-            ends = {"main": (found.low, found.high) if found.holds else (None, None)}
-            if not design.is_sound:
-                ends["worst"] = (found.worst_low, found.worst_high)
-            if design.right != (1.0, 1.0):
-                # If the correction is negligible, the reported interval is the corrected one.
-                ends = {"corrected": (found.corrected_low, found.corrected_high)}
-            for kind, (low, high) in ends.items():
-                if low is None or high is None:
-                    continue
-                cell = seen.cells.setdefault((*key, kind), Tally())
-                cell.given += 1
-                cell.held += low - 1e-9 <= truth[key] <= high + 1e-9
-    return seen
+            withheld.append(not found.holds)
+            for kind, (low, high) in find_ends(design, found).items():
+                if low is not None and high is not None:
+                    seen[*key, kind].append(Outcome(low - NEAR <= truth[key] <= high + NEAR))
+    cells = [Cell.of("/".join(map(str, key)), each) for key, each in seen.items()]
+    return cells, float(np.mean(withheld))
 
 
-def check_design(design: Design, studies: int) -> tuple[Seen, list[str]]:
-    """Measure a design, and measure it again with ten times the studies if the coverage of a cell is low.
+def find_ends(design: Design, found: OpenEstimate) -> dict[str, tuple[float | None, float | None]]:
+    """Return the ends of the intervals that are checked, by kind; None if an interval is withheld."""
+    if design.right != (1.0, 1.0):
+        # If the correction is negligible, the reported interval is the corrected one.
+        return {"corrected": (found.corrected_low, found.corrected_high)}
+    ends = {"main": (found.low, found.high) if found.holds else (None, None)}
+    if design.abstain:
+        ends["worst"] = (found.worst_low, found.worst_high)
+    return ends
 
-    Returns the first results, and a text for each cell whose coverage is low in both measurements.
+
+def check_design(job: tuple[Design, int]) -> int:
+    """Measure and print a design. Returns the number of cells whose coverage is low in two measurements.
+
+    The second measurement has ten times the studies.
     """
-    seen = simulate(design, studies, 0)
-    low = [key for key, cell in seen.cells.items() if cell.is_low]
-    if not low:
-        return seen, []
-    again = simulate(design, AGAIN * studies, 10**6)
-    return seen, [
-        f"{'/'.join(map(str, key))} {cell.held / cell.given:.3f} of {cell.given}"
-        for key in low
-        if (cell := again.cells[key]).is_low
-    ]
+    design, studies = job
+    cells, withheld = simulate(design, studies, 0)
+    held = (
+        np.average([cell.coverage for cell in cells], weights=[cell.draws for cell in cells]) if cells else 1
+    )
+    print(f"{held:6.1%} held, {withheld:6.1%} withheld  {design}", flush=True)
+    suspects = {cell.name for cell in cells if cell.low and cell.draws >= FEWEST}
+    again = simulate(design, AGAIN * studies, 10**6)[0] if suspects else []
+    below = [cell for cell in again if cell.low and cell.name in suspects]
+    for cell in below:
+        print(f"        low: {cell.name} {cell.coverage:.3f} of {cell.draws}", flush=True)
+    return len(below)
 
 
 def measure_factors() -> dict[str, float]:
@@ -438,9 +393,8 @@ def measure_factors() -> dict[str, float]:
     design = Design(items=100, units=(8, 8), judge="fair")
     found = {}
     for name, scheme in (("stop_first", "first no"), ("stop_judge", "first no, judge's order")):
-        asked = [
-            count_questions(replace(design, scheme=scheme), seed) for seed in range(_FACTOR_STUDIES // 20)
-        ]
+        stopped = replace(design, scheme=scheme)
+        asked = [(ask(stopped, seed)[3] != "").sum() for seed in range(_FACTOR_STUDIES // 20)]
         found[name] = 8 * design.items / float(np.mean(asked))
     plain, judged = (
         [find_error(replace(design, judge=judge), seed) for seed in range(_FACTOR_STUDIES)]
@@ -450,39 +404,15 @@ def measure_factors() -> dict[str, float]:
     return {name: round(value, 3) for name, value in found.items()}
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run and print all designs. Returns 1 if the coverage of a cell stays low."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--studies", type=int, default=200)
-    args = parser.parse_args(argv)
-    grid, studies, start = full_grid(), args.studies, time.perf_counter()
-    if args.quick:
-        grid, studies = grid[::4], min(studies, 60)
-    below, sound = 0, Counter[str]()
+def main() -> None:
+    """Run and print all designs. Exits with 1 if the coverage of a cell stays low."""
+    args = read_options(__doc__, {"--studies": (200, 60)})
+    grid = full_grid()[:: 4 if args.quick else 1]
     with get_context("fork").Pool(2) as pool:
-        for design, (seen, low) in zip(grid, pool.imap(_check, [(d, studies) for d in grid]), strict=True):
-            held = sum(cell.held for cell in seen.cells.values())
-            given = sum(cell.given for cell in seen.cells.values())
-            print(
-                f"{held / max(1, given):6.1%} held, {seen.withheld / seen.made:6.1%} withheld  {design}",
-                flush=True,
-            )
-            for line in low:
-                print(f"        low: {line}", flush=True)
-            below += len(low)
-            if design.is_sound:
-                sound.update(made=seen.made, withheld=seen.withheld)
-    share = sound["withheld"] / max(1, sound["made"])
-    print(f"withheld in sound designs: {share:.2%}; {time.perf_counter() - start:.0f} seconds")
-    factors = measure_factors()
-    print(json.dumps({"designs": len(grid), "silent_below": below, **factors}))
-    return 1 if below else 0
-
-
-def _check(job: tuple[Design, int]) -> tuple[Seen, list[str]]:
-    return check_design(*job)
+        below = sum(pool.map(check_design, [(design, args.studies) for design in grid], chunksize=1))
+    print(json.dumps({"designs": len(grid), "silent_below": below, **measure_factors()}))
+    sys.exit(1 if below else 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -10,12 +10,12 @@ difficult, so the shares do not say how often models write such replies.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from benchmarks._options import read_options
 from oversight.harness.llm import read_reply
 
 REPLIES = Path(__file__).parents[1] / "tests" / "reading"
@@ -33,10 +33,9 @@ def judge(row: dict[str, Any]) -> str:
     A reply is ``unread`` if it states one answer but no option is found.
     """
     option = read_reply(row["reply"], tuple(row["options"])).option
-    read = "unreadable" if option is None else row["options"][option]
     if option is None:
         return "unread" if row["states_one_answer"] else "right"
-    return "right" if read in {row["expected"], *row["accept"]} else "other"
+    return "right" if row["options"][option] in {row["expected"], *row["accept"]} else "other"
 
 
 def count(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -56,17 +55,8 @@ def count(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="the same: all replies, a few seconds")
-    parser.parse_args()
+    read_options(__doc__)
     halves = {half: load_replies(half) for half in ("open", "held")}
-    print(f"{'kind':<14} {'half':<5} {'replies':>7} {'other option':>13} {'stated, not read':>17}")
-    for kind in dict.fromkeys(row["kind"] for row in halves["open"]):
-        for half, rows in halves.items():
-            found = count([row for row in rows if row["kind"] == kind])
-            unread = found["unreadable_stated"]
-            shown = "" if unread is None else f"{unread:.3f}"
-            print(f"{kind:<14} {half:<5} {found['replies']:>7} {found['other_option']:>13.3f} {shown:>17}")
     for half, rows in halves.items():
         print(json.dumps({"half": half, **count(rows)}))
     print(json.dumps(count([row for rows in halves.values() for row in rows])))

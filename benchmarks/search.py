@@ -16,21 +16,15 @@ the true accuracy. The last line is JSON. `search_field.py` compares whole searc
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import sem
 
-from benchmarks._simulated_search import spread
-from oversight.agents.search import (
-    ExpertLabels,
-    Kind,
-    score_items,
-    shrink_scores,
-    simulated_labels,
-)
+from benchmarks._options import read_options
+from oversight.agents.search import ExpertLabels, Kind, score_items, shrink_scores, simulated_labels
 from oversight.harness import FloatArray, IntArray
 from oversight.harness.estimate import synthesise_population
 
@@ -58,13 +52,13 @@ class Population:
         )
         return cls(true, truth, predicted.T, rng)
 
-    def labelled(self, K: int, kind: Kind) -> ExpertLabels:
-        """Return one expert answer per item; routed answers depend on the votes of all programs."""
-        return simulated_labels(self.truth, self.answers, K, kind, self.rng)
 
-    def regret(self, pick: int) -> float:
-        """Return the accuracy of the best program minus that of the selected one."""
-        return float(self.true.max() - self.true[pick])
+def label(population: Population, K: int, kind: Kind) -> ExpertLabels:
+    return simulated_labels(population.truth, population.answers, K, kind, population.rng)
+
+
+def regret(population: Population, pick: int) -> float:
+    return float(population.true.max() - population.true[pick])
 
 
 def race(scores: FloatArray, rungs: tuple[int, ...]) -> tuple[int, float, float]:
@@ -87,8 +81,9 @@ def race(scores: FloatArray, rungs: tuple[int, ...]) -> tuple[int, float, float]
     return int(best), float(found.mean[best]), calls / scores.size
 
 
+PUBLISHED = "raw q, all items"
 RULES: dict[str, tuple[Kind, str, tuple[int, ...]]] = {
-    "raw q, all items": ("complementary", "raw", (ITEMS,)),
+    PUBLISHED: ("complementary", "raw", (ITEMS,)),
     "ML, natural answers": ("natural", "ml", (ITEMS,)),
     "ML, natural, raced": ("natural", "ml", RUNGS),
     "routed answers": ("routed", "ml", (ITEMS,)),
@@ -108,7 +103,7 @@ def populations(K: int, repetitions: int) -> dict[str, FloatArray]:
         known: dict[tuple[str, str], FloatArray] = {}
         for name, (kind, estimator, rungs) in RULES.items():
             if (kind, estimator) not in known:
-                labelled = population.labelled(K, kind)
+                labelled = label(population, K, kind)
                 known[kind, estimator] = score_items(population.answers, labelled, estimator)
             scores = known[kind, estimator]
             if estimator == "raw":
@@ -118,65 +113,51 @@ def populations(K: int, repetitions: int) -> dict[str, FloatArray]:
                 reported, calls = (K - 1) * q - (K - 2), 1.0
             else:
                 pick, reported, calls = race(scores, rungs)
-            rows[name].append((population.regret(pick), reported - float(population.true[pick]), calls))
+            rows[name].append((regret(population, pick), reported - float(population.true[pick]), calls))
     return {name: np.array(found) for name, found in rows.items()}
 
 
 def fewer_calls(K: int, repetitions: int, bar: float) -> float:
     """Return the smallest share of calls at which races on routed answers have mean regret ≤ `bar`."""
+    drawn = [Population.draw(K, seed) for seed in range(repetitions)]
+    scores = [score_items(each.answers, label(each, K, "routed"), "ml") for each in drawn]
     for top in (24, 32, 40, 48, 60, 80, 100, 120):
-        rungs = (top // 4, top // 2, top)
-        found = []
-        for seed in range(repetitions):
-            population = Population.draw(K, seed)
-            scores = score_items(population.answers, population.labelled(K, "routed"), "ml")
-            pick, _, calls = race(scores[:, :top], rungs)
-            found.append((population.regret(pick), calls * top / ITEMS))
-        regret, share = np.mean(found, axis=0)
+        raced = [race(own[:, :top], (top // 4, top // 2, top)) for own in scores]
+        regret = np.mean([regret(each, pick) for each, (pick, _, _) in zip(drawn, raced, strict=True)])
         if regret <= bar:
-            return float(share)
+            return float(np.mean([calls for _, _, calls in raced])) * top / ITEMS
     return 1.0
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="fewer repetitions, under 60 s")
-    args = parser.parse_args()
-    many = 80 if args.quick else 400
+    many = 80 if read_options(__doc__).quick else 400
     started = time.perf_counter()
-    ratios: dict[str, dict[str, float]] = {}
+    ratios: dict[str, dict[str, float]] = {name: {} for name in RULES}
     shares: dict[str, float] = {}
     biases: dict[str, float] = {}
     print(f"1. {PROGRAMS} programs, {ITEMS} items and expert answers, {many} populations: points")
     for K in OPTIONS:
         found = populations(K, many)
-        bar = float(found["raw q, all items"][:, 0].mean())
+        bar = float(found[PUBLISHED][:, 0].mean())
         for name, rows in found.items():
             regret, bias, calls = rows.mean(axis=0)
             print(
-                f"   K = {K:<2} {name:20} regret {100 * regret:5.2f} ± {100 * spread(rows[:, 0]):.2f} "
+                f"   K = {K:<2} {name:20} regret {100 * regret:5.2f} ± {100 * sem(rows[:, 0]):.2f} "
                 f"({regret / bar:.2f} of raw q)  winner's bias {100 * bias:+6.2f}  calls {100 * calls:3.0f} %"
             )
-            if name != "raw q, all items":
-                ratios.setdefault(name, {})[str(K)] = round(float(regret / bar), 3)
-        biases |= {f"{name}, K={K}": float(found[name][:, 1].mean()) for name in found if "raw" not in name}
+            ratios[name][str(K)] = round(float(regret / bar), 3)
+            if name != PUBLISHED:
+                biases[f"{name}, K={K}"] = float(bias)
         shares[str(K)] = round(fewer_calls(K, many, bar), 3)
-    print("2. share of the calls with which a race on routed answers regrets no more than raw q on all:")
-    print("   " + "  ".join(f"K = {K}: {100 * share:.0f} %" for K, share in shares.items()))
-    worst = max(biases, key=lambda name: abs(biases[name]))
-    print(f"winner's bias, worst: {worst}: {biases[worst]:+.4f}")
-    print(
-        json.dumps(
-            {
-                "regret_vs_raw_q": ratios["routed answers"],
-                "regret_vs_raw_q_raced": ratios["routed, raced"],
-                "regret_vs_raw_q_natural": ratios["ML, natural answers"],
-                "calls_at_equal_regret": shares,
-                "winner_bias": round(biases[worst], 4),
-                "seconds": round(time.perf_counter() - started, 1),
-            }
-        )
-    )
+    result = {
+        "regret_vs_raw_q": ratios["routed answers"],
+        "regret_vs_raw_q_raced": ratios["routed, raced"],
+        "regret_vs_raw_q_natural": ratios["ML, natural answers"],
+        "calls_at_equal_regret": shares,
+        "winner_bias": round(biases[max(biases, key=lambda name: abs(biases[name]))], 4),
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Compare our search with rivals on the same task, labels, solver and edits, with the same number of calls.
 
 1. Our search runs with the real commands, database, sandbox and default settings; simulated models answer
-   items and edit programs (`_field_solver`). The rivals make as many calls, with the same items and labels:
+   items and edit programs (`_field_ours`). The rivals make as many calls, with the same items and labels:
    random search, greedy halving of batches, AFlow's published rule with full validation, and gepa (in a
    separate environment). Every rival is tried in several settings. Our search is compared with the rival's
    best setting, which is known only afterwards.
@@ -20,26 +20,29 @@ reported from selection and confirmation items, ``tested_minus_true_real`` that 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
+import re
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import sem
 
-from benchmarks._field_endpoint import LIMIT, Usage, measure_usage
-from benchmarks._field_ours import ITEMS, Found, Labels, search_once
+from benchmarks._field_ours import CLASSES, ITEMS, Found, Labels, lay_out, search_once
 from benchmarks._field_real import RealTask, first_method
 from benchmarks._field_rivals import SETTINGS, Picked, Trial
 from benchmarks._field_task import FieldTask, write_method
 from benchmarks._field_worlds import KINDS, REAL_ITEMS, WORLDS, draw_real, draw_world
+from benchmarks._loopback import Behaviour, loopback
+from benchmarks._options import read_options
 from benchmarks._peers import run_peers
-from benchmarks._simulated_search import spread
+from benchmarks._study_files import call_command
 from oversight.agents.search import Kind
 from oversight.harness import FloatArray
 
@@ -48,31 +51,43 @@ GEPA = ("gepa==0.1.4", "numpy")
 PROCESSES = 2
 
 Searched = tuple[Found, Labels]
+LATENCY, LIMIT = 0.2, 256
+STUDY = """\
+[study]
+name = "A busy endpoint"
+
+[items]
+file = "items.jsonl"
+classes = {classes}
+shuffle = false
+
+[models.small]
+endpoint = "{url}"
+model = "bench"
+concurrency = {limit}
+
+[search]
+model = "small"
+"""
+_PART = re.compile(rb"\\n([A-Z ]+): (?:your |only [^:\\]*: ([^\\]+))")
+_CASE = re.compile(rb"Case (\d+)")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="natural labels, 10 runs, few draws")
-    parser.add_argument("--runs", type=int, help="searches of each kind of labels (default: 40, quick 10)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first search; others follow")
-    parser.add_argument("--draws", type=int, help="searches in memory per world (default: 100, quick 16)")
-    args = parser.parse_args()
+    args = read_options(__doc__, {"--runs": (40, 10), "--seed": (0, 0), "--draws": (100, 16)})
     os.environ.setdefault("OPENAI_API_KEY", "none")
-    started = time.perf_counter()
-    runs, draws, kinds = (10, 16, KINDS[:1]) if args.quick else (40, 100, KINDS)
-    seeds, draws = range(args.seed, args.seed + (args.runs or runs)), args.draws or draws
+    started, kinds = time.perf_counter(), KINDS[:1] if args.quick else KINDS
+    seeds = range(args.seed, args.seed + args.runs)
     fields: dict[str, dict[str, Any]] = {kind: compare(kind, seeds) for kind in kinds}
-    covered = coverage(draws)
-    usages = [measure_usage() for _ in range(1 if args.quick else 3)]
-    show_usage(usages)
-    real = {kind: compare_real(kind, draws) for kind in kinds}
-    natural = fields["natural"]
+    covered = coverage(args.draws)
+    used = float(np.median([measure_usage() for _ in range(1 if args.quick else 3)]))
+    real = {kind: compare_real(kind, args.draws) for kind in kinds}
     names = ("ours", "random", "greedy", "aflow", "gepa", "best_rival", "reported_minus_true")
-    result = {name: natural[name] for name in names}
+    result = {name: fields["natural"][name] for name in names}
     of_real = ("ours", "best_rival", "reported_minus_true", "tested_minus_true", "winner_coverage")
     result |= {f"{name}_real": real["natural"][name] for name in of_real}
     result["winner_coverage"] = min(covered.values())
-    result["utilisation"] = round(float(np.median([usage.mean for usage in usages])) / LIMIT, 3)
+    result["utilisation"] = round(used / LIMIT, 3)
     details = {"coverage": covered, "worlds": fields, "real": real}
     print(json.dumps(result | details | {"seconds": round(time.perf_counter() - started)}))
 
@@ -113,16 +128,15 @@ def _hold_against_rivals(
         f"   {'ours':7} {'':44} {_points(ours)}  reported {_gap(bias)}  {edits:3.0f} edits"
         f"  interval holds {held:.3f}  {calls:,.0f} calls"
     )
+    tried = defaultdict[str, dict[str, FloatArray]](dict)
     with ProcessPoolExecutor(PROCESSES) as pool:
         jobs = {
-            rival: {
-                name: pool.submit(_rival, searched, worlds, start, *how) for name, how in settings.items()
-            }
+            (rival, name): pool.submit(_rival, searched, worlds, start, *how)
             for rival, settings in SETTINGS.items()
+            for name, how in settings.items()
         }
-        tried: dict[str, dict[str, FloatArray]] = {
-            rival: {name: job.result() for name, job in settings.items()} for rival, settings in jobs.items()
-        }
+        for (rival, name), job in jobs.items():
+            tried[rival][name] = job.result()
     tried["gepa"] = _gepa(searched, worlds, start)
     field: dict[str, Any] = {"ours": round(float(ours.mean()), 4)}
     leads: dict[str, Any] = {}
@@ -138,11 +152,11 @@ def _hold_against_rivals(
         if best is not None:
             lead = ours - settings[best][:, 0]
             field[rival] = round(float(settings[best][:, 0].mean()), 4)
-            leads[rival] = [round(float(lead.mean()), 4), round(spread(lead), 4)]
+            leads[rival] = [round(float(lead.mean()), 4), round(float(sem(lead)), 4)]
     return field | {
         "best_rival": max(field[rival] for rival in tried if field[rival] is not None),
         "reported_minus_true": round(float(bias.mean()), 4),
-        "reported_se": round(spread(bias), 4),
+        "reported_se": round(float(sem(bias)), 4),
         "winner_coverage": round(held, 4),
         "leads": leads,
         "calls": round(calls),
@@ -168,28 +182,16 @@ def _gepa(
     searched: Sequence[Searched], worlds: Sequence[FieldTask | RealTask], start: str
 ) -> dict[str, FloatArray]:
     """Return gepa's results by setting; empty if gepa cannot be installed on this machine."""
-    runs = [
-        {
-            "seed": world.seed,
-            "is_real": isinstance(world, RealTask),
-            "K": world.K,
-            "items": world.n,
-            "start": start,
-            "calls": found.calls,
-            "rows": labels.rows.tolist(),
-            "truth": labels.truth.tolist(),
-            "refused": labels.refused.tolist(),
-            "sizes": labels.sizes,
-        }
-        for world, (found, labels) in zip(worlds, searched, strict=True)
-    ]
+    runs = []
+    for world, (found, labels) in zip(worlds, searched, strict=True):
+        run = {"seed": world.seed, "is_real": isinstance(world, RealTask), "K": world.K, "items": world.n}
+        answers = {name: getattr(labels, name).tolist() for name in ("rows", "truth", "refused")}
+        runs.append(run | answers | {"start": start, "calls": found.calls, "sizes": labels.sizes})
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "runs.json"
         path.write_text(json.dumps(runs), encoding="utf-8")
-        found = run_peers("_field_gepa.py", GEPA, path)
-    if not found:
-        print("   gepa    not measured: its environment cannot be made on this machine; the key stays null")
-    return {name: np.array(rows) for name, rows in found.items()}
+        made = run_peers("_field_gepa.py", GEPA, path)
+    return {name: np.array(rows) for name, rows in made.items()}
 
 
 def coverage(draws: int) -> dict[str, float]:
@@ -202,36 +204,52 @@ def coverage(draws: int) -> dict[str, float]:
             for kind in KINDS:
                 jobs = [pool.submit(draw_world, world, kind, seed) for seed in range(draws)]
                 found = [job.result() for job in jobs]
-                true, reported = (
-                    np.array([getattr(f, name) for f in found]) for name in ("true", "reported")
-                )
+                true = np.array([f.true for f in found])
+                reported = np.array([f.reported for f in found])
                 holds = [f.low <= f.true <= f.high for f in found]
-                width = float(np.mean([min(1.0, f.high) - max(0.0, f.low) for f in found]))
                 print(
-                    f"   {world:16} {kind:13} holds {np.mean(holds):.3f}  width {100 * width:4.1f}  "
-                    f"true {_points(true)}  reported {_gap(reported - true)}"
+                    f"   {world:16} {kind:13} holds {np.mean(holds):.3f}  true {_points(true)}  "
+                    f"reported {_gap(reported - true)}"
                 )
                 held += holds
             covered[world] = round(float(np.mean(held)), 4)
     return covered
 
 
-def show_usage(usages: Sequence[Usage]) -> None:
-    """Print the results of part 3."""
-    for usage in usages:
-        print(
-            f"an endpoint of 200 ms and {LIMIT} at once: {usage.mean:.0f} under way on average "
-            f"({100 * usage.mean / LIMIT:.0f} %), {usage.calls:,} calls in {usage.seconds:.1f} s; load of "
-            f"the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-        )
+def _reply(body: bytes) -> str:
+    """Return a reply with one line for every answer part that the request asks for.
+
+    If a part has options, the item's number determines which one is chosen. A part without options gets a
+    fixed word.
+    """
+    cases = _CASE.findall(body)
+    number = int(cases[-1]) if cases else 0
+    lines = []
+    for name, only in _PART.findall(body):
+        options = only.decode().split(", ") if only else ["words"]
+        lines.append(f"{name.decode()}: {options[number % len(options)]}")
+    return "\n".join(lines)
+
+
+def measure_usage() -> float:
+    """Run a search with default settings. Returns the mean number of concurrent calls, and prints it."""
+    with tempfile.TemporaryDirectory() as scratch, loopback(Behaviour(LATENCY, say=_reply)) as server:
+        folder, task = Path(scratch), FieldTask(4, ITEMS, 0)
+        task.truth = np.random.default_rng(0).integers(4, size=ITEMS)
+        lay_out(folder, task, STUDY.format(classes=json.dumps(CLASSES[:4]), url=server.url, limit=LIMIT))
+        call_command(folder, "search", "start")
+        seconds = server.seen.last_reply - server.seen.first
+        used = float(server.seen.waited / seconds)
+        print(f"{used:.0f} of {LIMIT} concurrent calls, {server.seen.calls:,} calls in {seconds:.1f} s")
+        return used
 
 
 def _points(values: FloatArray) -> str:
-    return f"{100 * values.mean():5.1f} ± {100 * spread(values):.1f}"
+    return f"{100 * values.mean():5.1f} ± {100 * sem(values):.1f}"
 
 
 def _gap(values: FloatArray) -> str:
-    return f"{100 * values.mean():+5.1f} ± {100 * spread(values):.1f}"
+    return f"{100 * values.mean():+5.1f} ± {100 * sem(values):.1f}"
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """Measure the page of a large study: response times of its server, and memory.
 
-A study is written directly into its database, see `benchmarks/_scale_studies.py`. Then the real server is
-asked for the parts of the page: items by several filters, one item, the head of the page, and results that it
-must compute.
+The study is that of `benchmarks/_scale_studies.py`. The real server is asked for the parts of the page: items
+by several filters, one item, the head of the page, and results that it must compute.
 
-    python benchmarks/view.py [--quick] [--items N] [--models M]
+    python benchmarks/view.py [--quick]
 
 The last line is JSON. It contains wall-clock seconds: until the server answers (`start_s`), for the first
 page of items (`items_s`), for the head of the page and a page of items after a change (`head_s`, `behind_s`),
@@ -13,21 +12,19 @@ for the overview (`overview_s`), and for the slowest page of items (`page_s`); a
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import sqlalchemy as sa
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from benchmarks._options import read_options
 from benchmarks._scale_studies import CLASSES, make_scale_study
-from benchmarks.servers import Served, serve
+from benchmarks._view_server import Served, serve
 from oversight.harness.store import Store
 
+MODELS = 3
 FILTERS: list[dict[str, str | int]] = [
     {},
     {"after": 1000},
@@ -43,20 +40,13 @@ FILTERS: list[dict[str, str | int]] = [
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="100,000 items")
-    parser.add_argument("--items", type=int)
-    parser.add_argument("--models", type=int, default=3)
-    args = parser.parse_args()
-    number = args.items or (100_000 if args.quick else 1_000_000)
+    number = 100_000 if read_options(__doc__).quick else 1_000_000
     with tempfile.TemporaryDirectory(prefix="oversight-view") as folder:
-        url = make_scale_study(Path(folder), number, args.models, "")
+        url = f"sqlite:///{make_scale_study(Path(folder), number, MODELS)}"
         with Store(url) as store:
-            # Build the full-text index, which an imported study already has.
-            store.words.find_items("w0")
             # Cache the columns of the runs; `oversight run` does this when it ends.
             store.run_columns.keep([run["id"] for run in store.runs.read_runs()])
-        print(f"{number:,} items x {args.models} models", flush=True)
+        print(f"{number:,} items x {MODELS} models", flush=True)
         begun = time.perf_counter()
         with serve(Path(folder)) as served:
             found = {"start_s": show("the server answers", begun)}

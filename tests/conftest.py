@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from benchmarks.servers import empty_server, start_postgresql
 from oversight.harness.cli.main import main
 from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
 from oversight.harness.llm.local.lifecycle import LocalServer
 from oversight.harness.types import Item
+from tests.fakes.postgresql import empty_server, start_postgresql
 
 ROOT = Path(__file__).parents[1]
 # no test fails because the machine is busy

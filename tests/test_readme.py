@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.servers import serve
+from benchmarks._view_server import serve
 from oversight.harness.llm.local.lifecycle import LocalServer
 
 ROOT = Path(__file__).parents[1]

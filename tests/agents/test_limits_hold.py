@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from benchmarks._simulated_search import World
 from oversight.agents.runtime import Broker, Workbench
 from oversight.agents.runtime.host import WorkflowHost
 from oversight.agents.sandbox import TIERS, ProgramOutcome, open_sandbox
@@ -35,6 +34,7 @@ from oversight.harness.types import (
 )
 from tests.agents.helpers import FREE, an_item, answer
 from tests.agents.scripted import Scripted
+from tests.agents.simulated_search import World
 from tests.agents.test_search_loop import run
 
 pytestmark = pytest.mark.slow

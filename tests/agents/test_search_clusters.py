@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks._simulated_search import World
 from oversight.agents.search import ExpertLabels, shrink_scores
 from oversight.agents.search.fitness.empirical_bayes import compare_paired, design_effect, least_variance
 from oversight.agents.search.fitness.power import measure_power
 from oversight.agents.search.item_splits import SPLITS, describe_old_splits, draw_splits
 from oversight.harness.types import Item, Label, LabelDesign, LabelKind, Labels
+from tests.agents.simulated_search import World
 
 OPTIONS = ("a", "b", "c", "d")
 ITEMS = [Item(f"i{j}", f"t{j}", OPTIONS, (0, 1, 2, 3)) for j in range(120)]

@@ -7,7 +7,6 @@ import asyncio
 import numpy as np
 import pytest
 
-from benchmarks._simulated_search import FreshDraws, Steps, World
 from oversight.agents.search import (
     ExpertLabels,
     Kind,
@@ -27,6 +26,7 @@ from oversight.harness.config import SearchSection
 from oversight.harness.estimate import synthesise_population
 from oversight.harness.estimate.sample_size import difference_variances
 from oversight.harness.types import Candidate
+from tests.agents.simulated_search import FreshDraws, Steps, World
 
 pytestmark = pytest.mark.slow
 

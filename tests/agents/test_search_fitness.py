@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks._simulated_search import World
 from oversight.agents.search import Archive, ExpertLabels, score_candidates, score_items, shrink_scores
 from oversight.agents.search.fitness.empirical_bayes import compare_paired
 from oversight.agents.search.fitness.scores import ESTIMATORS
@@ -16,6 +15,7 @@ from oversight.harness import FAILED, UNREADABLE, EstimateError
 from oversight.harness.estimate import accuracy
 from oversight.harness.estimate.estimators import complementary_accuracy
 from oversight.harness.types import Candidate, Item, Label, LabelKind, Prediction, PredictionStatus, Program
+from tests.agents.simulated_search import World
 
 K = 5
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks._simulated_search import FreshDraws, Steps, World
 from oversight.agents.programs import NAMES, load_program
 from oversight.agents.search import Archive, SearchContext, confirm_finalists, search
 from oversight.agents.search.confirmation import decide
@@ -24,6 +23,7 @@ from oversight.harness import BudgetSpent, StoreError
 from oversight.harness.config import SearchSection
 from oversight.harness.store import Store
 from oversight.harness.types import Candidate, Item, Prediction, PredictionStatus, Program
+from tests.agents.simulated_search import FreshDraws, Steps, World
 
 
 def run(world: World) -> Ended:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks._simulated_search import World
 from oversight.agents.programs import load_program
 from oversight.agents.runtime import Broker, dry_run_program
 from oversight.agents.sandbox import open_sandbox
@@ -20,6 +19,7 @@ from oversight.agents.search.policies.optimizer import Ask, Optimizer, parse_fie
 from oversight.harness.config import ModelSection, SearchSection
 from oversight.harness.llm import Budget, make_model
 from oversight.harness.types import Item, Label, LabelKind
+from tests.agents.simulated_search import World
 from tests.agents.test_search_loop import Known
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 

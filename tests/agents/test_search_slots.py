@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks._simulated_search import FreshDraws, World
 from oversight.agents.search import search
 from oversight.agents.search.policies.proposal import PolicyView, Proposal
 from oversight.harness import ProgramRefused, TransientModelError
 from oversight.harness.config import SearchSection
 from oversight.harness.types import Item, Prediction, Program
+from tests.agents.simulated_search import FreshDraws, World
 
 
 class Scripted:

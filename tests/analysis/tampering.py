@@ -57,6 +57,7 @@ CHANGES = {
         "DELETE FROM answer WHERE {last}",
         r"answers were received, \d+ are stored",
     ),
+    "all control answers removed": ("DELETE FROM control_answer", r"answers were received, 0 are stored"),
     "an answer from a server removed": (
         "DELETE FROM answer WHERE {on_server}",
         r"the answer to question [0-9a-f]{16}, of event \d+, is missing",

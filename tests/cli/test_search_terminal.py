@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks._made_search import SEARCH, make_search, source_of
 from oversight.harness.cli.main import main
 from oversight.harness.report import SearchedWinner
 from oversight.harness.report.search_findings import winner_lines
 from oversight.harness.store import Store
 from oversight.harness.types import Candidate, Program
+from tests.agents.made_search import SEARCH, make_search, source_of
 from tests.agents.search.test_told_writer import SETTINGS, Writer, read_archive
 from tests.cli.search_study import lay_out
 from tests.fakes.openai_server import Reply, fake_openai

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Browser, Page, expect
 
-from benchmarks.servers import Served
+from benchmarks._view_server import Served
 from oversight.harness.store import Store
 from tests.answer_page.browser.conftest import sign_in
 from tests.answer_page.conftest import Desk

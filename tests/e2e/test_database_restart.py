@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.servers import PostgreSQL, start_server
 from oversight.agents.search.fitness.archive import load_archive
 from oversight.harness.store import Store
 from tests.cli.search_study import answer as answer_search
 from tests.cli.search_study import lay_out as lay_out_search
 from tests.e2e.counted_study import CountedStudy, counted_study, finish, slowly
 from tests.fakes.openai_server import Reply, fake_openai
+from tests.fakes.postgresql import PostgreSQL, start_server
 
 pytestmark = pytest.mark.slow
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from benchmarks.servers import serve as show
+from benchmarks._view_server import serve as show
 from oversight.harness.store import Store
 from oversight.protocols.collect.label_studio.server.own_server import LabelStudioServer
 from tests.answer_page.conftest import Desk, command, environment, serve

@@ -8,10 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks._coverage_checks import CheckDesign, check_study, count_failed
+from benchmarks._coverage_designs import Design, draw
+from benchmarks._coverage_grid import check_design
+from benchmarks._coverage_kinds import measure_cell
 from oversight.harness import EstimateError
 from oversight.harness.estimate import Check, GoldAnswer, accuracy, decode, gold_errors, run_checks
-from oversight.harness.types import Answer, Item, Labels, Prediction, Question, Verdict
+from oversight.harness.types import Answer, Item, Label, LabelKind, Labels, Prediction, Question, Verdict
 from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
 
 CLASSES = ("a", "b", "c", "d")
@@ -111,8 +113,30 @@ def test_the_order_of_models_changes_no_check_of_the_study() -> None:
 
 def test_model_that_knows_the_answers_is_detected_in_a_large_study() -> None:
     rng = np.random.default_rng(1)
-    design = CheckDesign(models=5, n=6000, fault="seen")
-    assert {c.name for c in check_study(design, rng) if c.state == "failed"} == {"seen_answers"}
+    drawn = draw(check_design("partitioned", 5, 2, 4, 6000), rng)
+    models = list(drawn.models.values())
+    models[2] = follow(models[2], drawn.labels, rng)
+    assert find_failed(models, drawn.labels) == {"seen_answers"}
+
+
+def follow(
+    predictions: Sequence[Prediction], labels: Sequence[Label], rng: np.random.Generator
+) -> list[Prediction]:
+    """Return predictions that use half of the answers: confirmed options, and no refuted ones."""
+    option = {p.item_id: p.option for p in predictions}
+    for label in labels:
+        if rng.random() < 0.5:
+            if label.kind is LabelKind.ORDINARY:
+                option[label.item_id] = label.option
+            elif option[label.item_id] == label.option:
+                option[label.item_id] = (label.option + int(rng.integers(1, 4))) % 4
+    return [Prediction(item, k) for item, k in option.items()]
+
+
+def find_failed(models: Sequence[list[Prediction]], labels: Sequence[Label]) -> set[str]:
+    others = [[*models[:j], *models[j + 1 :]] for j in range(len(models))]
+    checks = [run_checks(model, labels, others=rest) for model, rest in zip(models, others, strict=True)]
+    return {c.name for found in checks for c in found if c.state == "failed"}
 
 
 def test_seen_answers_cannot_be_checked_with_one_model() -> None:
@@ -156,17 +180,17 @@ def test_gold_errors_fail_in_few_studies_where_errors_are_even() -> None:
 @pytest.mark.parametrize(
     "design",
     [
-        CheckDesign(models=20, experts=2, n=100),
-        CheckDesign(models=20, experts=20, K=10, n=100),
-        CheckDesign(protocol="targeted", models=20, experts=2, n=100),
-        CheckDesign(protocol="sequential", models=20, experts=20, n=100),
-        CheckDesign(protocol="disagreement", models=2, experts=20, n=300),
-        CheckDesign(models=1, experts=2, n=300),
+        check_design("partitioned", 20, 2, 4, 100),
+        check_design("partitioned", 20, 20, 10, 100),
+        check_design("targeted", 20, 2, 4, 100),
+        check_design("sequential", 20, 20, 4, 100),
+        check_design("disagreement", 2, 20, 4, 300),
+        check_design("partitioned", 1, 2, 4, 300),
     ],
     ids=str,
 )
-def test_checks_of_all_models_together_fail_in_few_sound_studies(design: CheckDesign) -> None:
-    assert count_failed(design, 25).share <= 0.12
+def test_checks_of_all_models_together_fail_in_few_sound_studies(design: Design) -> None:
+    assert measure_cell(design, 25, seed=1).coverage >= 0.88
 
 
 @pytest.mark.parametrize(("protocol", "rate"), [("partitioned", 0.02), ("targeted", 0.3)])

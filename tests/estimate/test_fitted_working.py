@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks._coverage_designs import Design
-from benchmarks._coverage_widths import accuracy_cells, misled_cell
+from benchmarks._coverage_grid import MISLED
+from benchmarks._coverage_kinds import measure_cell
 from oversight.harness.estimate.routed_sample import accuracy_target
 from oversight.harness.estimate.tilting import (
     fit_working,
@@ -59,11 +60,11 @@ def test_given_working_distribution_is_not_fitted() -> None:
 
 
 def test_votes_that_are_all_wrong_on_one_option_do_not_mislead() -> None:
-    assert not misled_cell(200).low
+    assert not measure_cell(MISLED, 200, seed=0).low
 
 
 def test_a_model_added_later_has_a_narrow_interval() -> None:
-    (cell,) = accuracy_cells(80, designs=[LATER])
+    cell = measure_cell(LATER, 80, seed=0)
     assert not cell.low
     assert cell.width < 0.23
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.servers import empty_server, run_sql
 from oversight.harness.config import read_study
 from oversight.harness.store import Store
 from oversight.harness.store.copying import copy_store
 from tests.cli.search_study import answer
 from tests.fakes.openai_server import fake_openai
+from tests.fakes.postgresql import empty_server, run_sql
 from tests.first_hour.every_verb import COMMANDS, Command, begin, end_page, lay_out_studies
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks._coverage_designs import Design
-from benchmarks._gate_cells import GateCell, boundary_cells, hard_cells, look_on
+from benchmarks.gate import GateCell, boundary_cells, hard_cells, look_on
 from oversight.harness.estimate.sample_size import outcomes_to_settle, targeted_design_variance
 
 pytestmark = pytest.mark.statistical

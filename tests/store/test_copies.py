@@ -18,8 +18,7 @@ from unittest import mock
 
 import pytest
 
-from benchmarks.servers import empty_server
-from benchmarks.servers import serve as serve_view
+from benchmarks._view_server import serve as serve_view
 from oversight.harness.cli.main import main
 from oversight.harness.config import ModelSection, read_study
 from oversight.harness.errors import Stopped, StoreError
@@ -31,6 +30,7 @@ from oversight.harness.types import Answer, Item, Verdict
 from oversight.protocols.collect import LabelStudio
 from oversight.protocols.study_labels import export_open, import_answers, route_questions, simulate_answers
 from tests.answer_page.conftest import draw, serve
+from tests.fakes.postgresql import empty_server
 from tests.studies.opened import copy_study
 
 pytestmark = pytest.mark.slow

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from benchmarks.servers import connect_to_server, empty_server
 from oversight.harness.cli.main import main
 from oversight.harness.errors import StoreError
 from oversight.harness.store import Store
+from tests.fakes.postgresql import connect_to_server, empty_server
 
 HOLD = """
 import sqlite3, sys

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from benchmarks.servers import connect_to_server, empty_server
 from oversight.harness.errors import LostDatabase, StoreError
 from oversight.harness.store import Store
 from oversight.harness.types import Item
+from tests.fakes.postgresql import connect_to_server, empty_server
 
 WRITER = """
 import sys

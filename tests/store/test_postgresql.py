@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from benchmarks.servers import empty_server, run_sql
 from oversight.harness.config import read_study
 from oversight.harness.errors import DataError, LostConnection, StoreError
 from oversight.harness.store import Spending, Store
 from oversight.harness.types import Item, Prediction, Usage
+from tests.fakes.postgresql import empty_server, run_sql
 from tests.store.test_study_store import SPEC
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "postgresql.md"

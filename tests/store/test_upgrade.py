@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from benchmarks.servers import run_sql
 from oversight.harness.errors import StoreError
 from oversight.harness.store import HEAD, Store, name_schema, upgrade_database
 from oversight.harness.types import Candidate, Item, Program, Usage
+from tests.fakes.postgresql import run_sql
 from tests.store.test_copying import read_all
 from tests.store.test_study_store import fill
 from tests.studies.opened import ROOT

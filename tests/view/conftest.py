@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.servers import Served, serve
+from benchmarks._view_server import Served, serve
 from oversight.harness.config import ModelSection, Study, read_study
 from oversight.harness.llm import make_spec
 from oversight.harness.store import Store

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.servers import serve
+from benchmarks._view_server import serve
 from oversight.harness.config import ModelSection, read_study
 from oversight.harness.llm import make_spec
 from oversight.harness.store import Pulled, Queue, QueuedTask, Revision, Store

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from benchmarks.servers import Served, serve
+from benchmarks._view_server import Served, serve
 from oversight.harness.errors import ConfigError
 from oversight.harness.platform import cache_dir, host_name
 from oversight.harness.view.server.application import read_token

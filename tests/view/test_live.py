@@ -18,7 +18,7 @@ from typing import Any, cast
 import pytest
 import sqlalchemy as sa
 
-from benchmarks.servers import Served, serve
+from benchmarks._view_server import Served, serve
 from oversight.harness.store import Store
 from oversight.harness.view.server.live import ChangeFeed
 from tests.conftest import empty_database

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.servers import Served, serve
+from benchmarks._view_server import Served, serve
 from oversight.harness.analysis import StudyItems
 from oversight.harness.config import read_study
 from oversight.harness.store import Store

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from oversight.harness.analysis.audit.design_freeze import compare_parts, find_changes
-from oversight.harness.analysis.audit.trail_check import (
-    AnswerCheck,
-    AuditFindings,
-    TrailCheck,
-    compare_with_event,
-)
+from oversight.harness.analysis.audit.trail_check import AnswerCheck, AuditFindings, BatchCheck, ChainCheck
 from oversight.harness.errors import BadInput
 from oversight.harness.registry import PROTOCOLS
-from oversight.harness.store import DESIGN_PARTS, AuditRecord, Handover, RowsDigest, StoredAnswerValue
+from oversight.harness.store import (
+    DESIGN_PARTS,
+    START,
+    AuditRecord,
+    Handover,
+    RowsDigest,
+    StoredAnswerValue,
+)
 from oversight.harness.types import SECOND_QUESTIONS, control_id, is_erased, question_id, seal_ids
 
 
@@ -77,7 +81,7 @@ class Freeze:
     changes: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Audit:
     """Result of an audit of a database or a bundle.
 
@@ -109,19 +113,19 @@ class Audit:
         For a bundle: its study's name, its number of lines, and the newest link of the study's events.
     """
 
-    findings: AuditFindings
-    events: int
-    head: str
-    covered: int | None
-    answers: int
-    uncovered: int
-    unchecked: int
-    redacted: int
-    freezes: Sequence[Freeze]
-    ids: CheckedIds
-    comments: int
-    forgotten: int
-    drawn: bool
+    findings: AuditFindings = field(default_factory=AuditFindings)
+    events: int = 0
+    head: str = START
+    covered: int | None = None
+    answers: int = 0
+    uncovered: int = 0
+    unchecked: int = 0
+    redacted: int = 0
+    freezes: list[Freeze] = field(default_factory=list)
+    ids: CheckedIds = field(default_factory=CheckedIds)
+    comments: int = 0
+    forgotten: int = 0
+    drawn: bool = False
     study: str = ""
     lines: int = 0
     link: str = ""
@@ -140,32 +144,122 @@ class AuditCheck:
     key
         The secret key from which the study's question ids are computed; empty if the study has no key, None
         if the key is not available.
+
+    Attributes
+    ----------
+    result
+        Result of the audit so far.
+    designs
+        Events about frozen designs, oldest first.
+    looks
+        Number of an interim analysis → content of its event.
+    revisions
+        (Person, annotation, version) → event that recorded this version of the annotation.
     """
 
     def __init__(self, head: str | None = None, key: bytes | None = b"") -> None:
-        self.findings = AuditFindings()
-        self.trail, self.ids = TrailCheck(self.findings, head), CheckedIds()
-        self.key = key
+        self.result = Audit(covered=0 if head == START else None)
+        self.findings, self.key = self.result.findings, key
         self.parts = {name: RowsDigest() for name in DESIGN_PARTS}
+        self.designs: list[AuditRecord] = []
+        self.looks: dict[int, Mapping[str, Any]] = {}
+        self.revisions: dict[tuple[str, int, str], AuditRecord] = {}
+        self._given, self._chain, self._answered = head, ChainCheck("event", 0), False
+        self._allowed: int | None = None
+        self._batches = defaultdict[str, list[BatchCheck]](list)
+        self._last_withdrawn: dict[str, int] = {}
+        self._redacted, self._seals = dict[int, str](), dict[int, str]()
         self._answers: dict[str, AnswerCheck] = {}
         self._about: dict[str, AuditRecord] = {}
+        self._told: dict[str, dict[str, Any]] = {}
         self._handed: dict[str, Handover] = {}
 
-    @property
-    def uncovered(self) -> int:
-        """Number of answers added so far that have no event."""
-        return sum(check.uncovered for check in self._answers.values())
-
-    def add_event(self, event: AuditRecord) -> None:
+    def add_event(self, record: AuditRecord) -> None:
         """Check the next event."""
-        self.trail.check_event(event)
-        if event.asked_id and event.kind in ("answer", "withdrawn"):
-            self._about[event.asked_id] = event
+        found, name = self.result, _name(record)
+        found.events += 1
+        find_link = partial(_find_link, record)
+        wrong = self._chain.check_entry(
+            name, record.position, record.link, find_link, excused=record.is_redacted
+        )
+        found.head = self._chain.head
+        if wrong:
+            self.findings.add(wrong)
+        elif not self._chain.is_linked:
+            self._redacted[record.position] = record.find_seal()
+        if record.comment is None:
+            found.forgotten += bool(record.comment_digest)
+        elif not record.holds_comment:
+            self.findings.add(f"{name}: its comment differs from its digest in the chain")
+        else:
+            found.comments += bool(record.comment_digest)
+        if record.link == self._given:
+            found.covered = found.events
+        try:
+            self._take(record)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self.findings.add(f"{name}: it lacks a field that its kind requires, or a value is wrong")
+
+    def _take(self, record: AuditRecord) -> None:
+        """Collect what an event records about answers and design."""
+        kind, told = record.kind, record.detail
+        if record.asked_id and kind in ("answer", "withdrawn"):
+            self._about[record.asked_id] = record
+        if kind == "batch":
+            batch = BatchCheck(record)
+            self._batches[batch.table].append(batch)
+        elif kind == "withdrawn":
+            self._last_withdrawn[record.way] = record.position
+        elif kind == "handover":
+            first = self._told.get(record.asked_id, {"giver": told["from"]})
+            place = {"place": told["place"]} if "place" in told else {}
+            self._told[record.asked_id] = {
+                "event": record.position, "giver": first["giver"], "taker": told["to"], **place,
+            }  # fmt: skip
+        elif kind == "revision" and "version" in told:
+            self.revisions[record.person, int(told["annotation_id"]), str(told["version"])] = record
+        elif kind == "redacted":
+            seals = {int(place): str(seal) for place, seal in told["events"].items()}
+            self._seals |= {place: seal for place, seal in seals.items() if place < record.position}
+        elif kind == "look":
+            self.looks[told["look"]] = told
+        elif kind == "design":
+            self._take_design(record)
+        self._answered |= kind in ("batch", "answer", "withdrawn")
+
+    def _take_design(self, record: AuditRecord) -> None:
+        """Collect a frozen design, with its changes since the previous freeze."""
+        told = record.detail
+        parts = told["parts"].values()
+        is_one = isinstance(told["answers"], int) and isinstance(told["roster"], str)
+        is_one = is_one and all(isinstance(p["number"], int) and isinstance(p["digest"], str) for p in parts)
+        if not (is_one and isinstance(told["settings"], dict)):
+            raise ValueError("no design")
+        changes = []
+        if self.designs:
+            changes = find_changes(self.designs[-1].detail, told, then="before", now="then")
+        elif not self._answered:
+            self._allowed = told["answers"]
+        numbers = {name: part["number"] for name, part in told["parts"].items() if part["number"]}
+        self.designs.append(record)
+        freeze = Freeze(
+            event=record.position, at=record.at, answers=told["answers"], numbers=numbers, changes=changes
+        )
+        self.result.freezes.append(freeze)
+
+    def end_events(self) -> None:
+        """Report redacted events whose remaining content does not match the hash (seal) in a later event."""
+        self.result.redacted = len(self._redacted)
+        for place, seal in self._redacted.items():
+            if self._seals.get(place) != seal:
+                why = "it was redacted, but no later event records that: it was altered"
+                self.findings.add(f"event {place}: {why}")
 
     def add_row(self, part: str, told: Mapping[str, Any]) -> None:
         """Add the next row of a part of the design; `told` maps columns to values. ``place`` is optional."""
         names = DESIGN_PARTS[part].columns
         self.parts[part].add([[told[name] for name in names if name != "place" or name in told]])
+        self.result.drawn = True
         if part in ("questions", "controls"):
             self._check_id(part, told)
 
@@ -176,42 +270,43 @@ class AuditCheck:
         answer's batch. Each is None if its event does not exist.
         """
         if table not in self._answers:
-            self._answers[table] = AnswerCheck(table, self.trail, self.findings)
+            batches = self._batches[table]
+            self._answers[table] = AnswerCheck(table, batches, self._allowed, self.findings)
         last = self._about.pop(answer.asked_id, None)
-        event = last.position if last else None
-        batch = self._answers[table].check_answer(answer, event)
-        if last is not None and batch is None:
-            compare_with_event(answer, last, table, self.findings)
-        return event, batch
+        self.result.answers += 1
+        batch = self._answers[table].check_answer(answer, last)
+        return last.position if last else None, batch
 
     def add_handover(self, handover: Handover) -> None:
         """Add to this check a question that was reassigned to another expert."""
         self._handed[handover.asked_id] = handover
 
-    def end(self) -> int:
-        """Report answers and events that are missing, and handovers that are wrong.
+    def count_uncovered(self) -> int:
+        """Return the number of answers added so far that have no event."""
+        return sum(check.uncovered for check in self._answers.values())
 
-        Returns the number of answers that cannot be checked.
-        """
-        allowed = self.trail.allowed
-        if allowed and self.uncovered > allowed:
-            told = f"there were only {allowed:,} answers when the design was first frozen"
-            self.findings.add(f"{self.uncovered:,} answers have no event, but {told}")
+    def end(self) -> None:
+        """Report answers and events that are missing, and handovers that are wrong."""
+        uncovered = self.count_uncovered()
+        if self._allowed and uncovered > self._allowed:
+            told = f"there were only {self._allowed:,} answers when the design was first frozen"
+            self.findings.add(f"{uncovered:,} answers have no event, but {told}")
         for name, last in sorted(self._about.items(), key=lambda pair: pair[1].position):
             if last.kind == "answer":
                 self.findings.add(f"the answer to question {name}, of event {last.position}, is missing")
         self._check_handovers()
-        return sum(check.end() for check in self._answers.values())
+        batches = [batch for own in self._batches.values() for batch in own]
+        self.result.unchecked = sum(batch.end(self.findings, self._last_withdrawn) for batch in batches)
 
     def compare_design(self, numbers: Mapping[str, int]) -> None:
         """Compare the design's parts with the last frozen design; `numbers` maps parts to numbers of rows."""
-        if self.trail.designs:
+        if self.designs:
             found = {name: {"number": n, "digest": self.parts[name].digest()} for name, n in numbers.items()}
-            self.findings.add(*compare_parts(self.trail.designs[-1].detail, found))
+            self.findings.add(*compare_parts(self.designs[-1].detail, found))
 
     def _check_id(self, part: str, told: Mapping[str, Any]) -> None:
         """Recompute the id of a question or control question, and report a wrong id."""
-        key, found = self.key, self.ids
+        key, found = self.key, self.result.ids
         found.sealed = key != b""
         if is_erased(told["expert"]):  # a control question's id cannot be computed without the expert's name
             found.unchecked += 1
@@ -229,32 +324,19 @@ class AuditCheck:
 
     def _check_handovers(self) -> None:
         """Compare reassigned questions, and their places in the original expert's queue, with the events."""
-        stored, handed, findings = self._handed, self.trail.handed, self.findings
-        for name in dict.fromkeys([*stored, *handed]):
-            found, told = stored.get(name), handed.get(name)
-            if (found and found.taker) != (told and told.taker):
-                by = f"event {told.event} says {told.taker!r}" if told else "no event records this"
+        for name in dict.fromkeys([*self._handed, *self._told]):
+            found, told = self._handed.get(name), self._told.get(name)
+            if found is None or told is None or found.taker != told["taker"]:
+                by = f"event {told['event']} says {told['taker']!r}" if told else "no event records this"
                 now = f"handed over to {found.taker!r}" if found else "not handed over"
-                findings.add(f"question {name} is {now}, but {by}")
-            elif found and told and found.giver != told.giver:
-                findings.add(f"question {name} was put to {found.giver!r}, but its events say {told.giver!r}")
-            elif found and told and told.tells_place and found.place != told.place:
-                findings.add(
-                    f"question {name} had place {found.place} in its first expert's queue, but event "
-                    f"{told.event} says {told.place}"
-                )
-
-    def make_result(self, head: str, unchecked: int, **of_bundle: Any) -> Audit:
-        """Return the audit's result; `of_bundle` contains the fields that only a bundle's audit has."""
-        trail = self.trail
-        return Audit(
-            findings=self.findings, events=trail.events, head=head, covered=trail.covered,
-            comments=trail.comments, forgotten=trail.forgotten,
-            answers=sum(check.number for check in self._answers.values()),
-            uncovered=self.uncovered, unchecked=unchecked, redacted=len(trail.redacted),
-            freezes=list(_list_freezes(trail)), ids=self.ids,
-            drawn=any(rows.number for rows in self.parts.values()), **of_bundle,
-        )  # fmt: skip
+                self.findings.add(f"question {name} is {now}, but {by}")
+            elif found.giver != told["giver"]:
+                by = f"its events say {told['giver']!r}"
+                self.findings.add(f"question {name} was put to {found.giver!r}, but {by}")
+            elif found.place != told.get("place", found.place):
+                by = f"event {told['event']} says {told['place']}"
+                had = f"had place {found.place} in its first expert's queue"
+                self.findings.add(f"question {name} {had}, but {by}")
 
 
 def check_head(head: str | None) -> str | None:
@@ -272,15 +354,14 @@ def check_head(head: str | None) -> str | None:
     return head.strip().lower()
 
 
-def _list_freezes(trail: TrailCheck) -> Iterator[Freeze]:
-    """Yield the frozen designs of a trail, each with its changes since the previous freeze."""
-    before: dict[str, Any] | None = None
-    for record in trail.designs:
-        told = record.detail
-        changed = [] if before is None else find_changes(before, told, then="before", now="then")
-        numbers = {name: part["number"] for name, part in told["parts"].items() if part["number"]}
-        yield Freeze(
-            event=record.position, at=record.at, answers=int(told["answers"]), numbers=numbers,
-            changes=changed,
-        )  # fmt: skip
-        before = told
+def _find_link(record: AuditRecord, before: str) -> str:
+    """Return an event's link, recomputed from its fields and the link `before`; empty if a type is wrong."""
+    try:
+        return record.find_link(before)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+
+
+def _name(record: AuditRecord) -> str:
+    about = f", question {record.asked_id}" if record.asked_id else ""
+    return f"event {record.position} ({record.kind}{about})"

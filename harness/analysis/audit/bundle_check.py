@@ -21,6 +21,7 @@ from oversight.harness.analysis.audit.bundle_writing import (
     read_body,
     split_line,
 )
+from oversight.harness.analysis.audit.trail_check import ChainCheck
 from oversight.harness.errors import BadInput
 from oversight.harness.store import DESIGN_PARTS, START, AuditRecord, Handover, StoredAnswerValue
 
@@ -74,73 +75,54 @@ class _BundleCheck:
     """Checks the lines of a bundle in order."""
 
     def __init__(self, head: str | None) -> None:
-        self._noted, self._check = head, AuditCheck(head)
-        self.findings = self._check.findings
-        self._before: tuple[str, ...] = (START,)
-        self._good, self._head, self._expected = START, START, 1
-        self._lines, self._ended, self._after, self._study = 0, False, False, ""
+        self._given, self._check = head, AuditCheck(head)
+        self.result, self.findings = self._check.result, self._check.findings
+        self._chain = ChainCheck("line", 1)
+        self._ended, self._after = False, False
         self._counts, self._told_end = Counter[str](), dict[str, Any]()
         self._told_head, self._first_link = dict[str, Any](), ""
 
     def read(self, stream: BinaryIO) -> Audit:
         """Check all lines and return the result."""
+        check, found = self._check, self.result
         for line in _read_lines(stream):
-            self._lines += 1
+            found.lines += 1
             self._check_line(line)
-        check, trail = self._check, self._check.trail
-        trail.end()
+        check.end_events()
+        found.link, found.head, found.uncovered = found.head, self._chain.head, check.count_uncovered()
         self._check_end()
         # answers and design can be compared with the events only if no line is missing
-        unchecked = 0 if self.findings.number else check.end()
+        if not self.findings.number:
+            check.end()
         if not self.findings.number:
             # a bundle omits the texts of gold items, so their digest cannot be recomputed
             numbers = {name: rows.number for name, rows in check.parts.items() if name != "gold"}
             check.compare_design(numbers)
-        if self._noted not in (None, self._head) and trail.covered is None:
+        if self._given not in (None, found.head) and found.covered is None:
             told = "the given head is neither the head of the file nor a link of its events"
-            self.findings.add(f"{told}; the head of the file is {self._head}")
-        return check.make_result(self._head, unchecked, study=self._study, lines=self._lines, link=trail.head)
+            self.findings.add(f"{told}; the head of the file is {found.head}")
+        return found
 
     def _check_line(self, line: bytes) -> None:
         parts = split_line(line)
-        told = read_body(parts[0]) if parts else None
         if self._ended and not self._after:
             self._after = True
-            self.findings.add(f"line {self._lines}: it follows the closing line: lines were added")
+            self.findings.add(f"line {self.result.lines}: it follows the closing line: lines were added")
         if parts is None:
-            self.findings.add(f"line {self._expected}: altered or cut: it does not end with its chain value")
-            self._expected += 1
+            number = self._chain.next
+            self.findings.add(f"line {number}: altered or cut: it does not end with its chain value")
+            self._chain.next += 1
             return
         body, stated = parts
-        self._head = stated
-        follows = [chain(before, body) for before in self._before]
-        if stated not in follows:
-            self._tell_break(told)
-            # The next line's chain value may have been computed from this line's stated value, from its
-            # recomputed value, or, if this line was inserted, from the last correct value before it.
-            self._before = tuple({stated, *follows, self._good})
-            self._expected = max(self._expected, told["line"] if told else 0) + 1
-            return
-        if told is None or (len(self._before) == 1 and told["line"] != self._expected):
-            self.findings.add(
-                f"line {self._expected}: its chain value is right, but oversight writes no such line"
-            )
-        self._before, self._good = (stated,), stated
-        self._expected = told["line"] + 1 if told else self._expected + 1
-        if told is not None:
+        told = read_body(body)
+        number = told["line"] if told else self._chain.next
+        wrong = self._chain.check_entry(f"line {number}", number, stated, lambda before: chain(before, body))
+        if not wrong and told is None:
+            wrong = f"line {number}: its chain value is right, but oversight writes no such line"
+        if wrong:
+            self.findings.add(wrong)
+        elif told is not None:
             self._take_safely(told)
-
-    def _tell_break(self, told: dict[str, Any] | None) -> None:
-        number = told["line"] if told else self._expected
-        if number > self._expected:
-            last = number - 1
-            which = f"line {last} is" if last == self._expected else f"lines {self._expected} to {last} are"
-            self.findings.add(f"line {self._expected}: {which} missing before line {number}, or altered")
-        elif number < self._expected:
-            why = f"it says that it is line {number}: altered, repeated or moved"
-            self.findings.add(f"line {self._expected}: {why}")
-        else:
-            self.findings.add(f"line {number}: altered: its chain value is wrong")
 
     def _take_safely(self, told: dict[str, Any]) -> None:
         try:
@@ -154,7 +136,7 @@ class _BundleCheck:
         """Check the content of a line whose link in the hash chain was already found to be right."""
         record = str(told["record"])
         if record == "head":
-            self._study, self._told_head = str(told["study"]), told
+            self.result.study, self._told_head = str(told["study"]), told
             self._check.key = None if told.get("sealed") else b""
         elif record == "event":
             event = AuditRecord(**{"comment": None, "salt": "", **told["event"]})
@@ -183,19 +165,18 @@ class _BundleCheck:
 
     def _check_end(self) -> None:
         if not self._ended:
-            self.findings.add(f"line {self._expected}: the closing line is missing: the file was cut")
+            self.findings.add(f"line {self._chain.next}: the closing line is missing: the file was cut")
             return
         said = self._told_end.get("counts"), self._told_end.get("lines")
-        if not self.findings.number and said != (dict(self._counts), self._lines):
+        if not self.findings.number and said != (dict(self._counts), self.result.lines):
             self.findings.add("the closing line gives a wrong number of lines")
         if self.findings.number:
             return
-        if self._told_end.get("not_covered") != self._check.uncovered:
+        if self._told_end.get("not_covered") != self.result.uncovered:
             self.findings.add("the closing line gives a wrong number of answers without an event")
-        links = {"begins": self._first_link, "link": self._check.trail.head}
-        for name, link in links.items():
+        told = (("begins", "first", self._first_link), ("link", "last", self.result.link))
+        for name, which, link in told:
             if self._told_head.get(name) != link:
-                which = "first" if name == "begins" else "last"
                 self.findings.add(f"line 1: {name!r} is not the link of the {which} event")
 
 

@@ -6,6 +6,7 @@ earlier lines.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -74,15 +75,26 @@ def _write(told: dict[str, Any]) -> bytes:
 
 
 class ChainedLines:
-    """Writer of a bundle's lines; `head` is the last chain value, `number` the number of lines so far."""
+    """Writer of a bundle's lines.
+
+    Attributes
+    ----------
+    head
+        Last chain value.
+    number, not_covered
+        Number of lines so far; number of these about answers without an event.
+    counts
+        Kind of record → number of lines so far.
+    """
 
     def __init__(self) -> None:
-        self.head, self.number = START, 0
+        self.head, self.number, self.not_covered = START, 0, 0
         self.counts: dict[str, int] = {}
 
     def write_line(self, record: str, told: dict[str, Any]) -> bytes:
         """Return the next line, of the kind `record` and with the content `told`."""
         self.number += 1
+        self.not_covered += "covered" in told
         self.counts[record] = self.counts.get(record, 0) + 1
         body = _write({"line": self.number, "record": record, **told})[:-1]
         self.head = chain(self.head, body)
@@ -132,12 +144,14 @@ def write_bundle(study: Study, path: str | Path, *, comments: bool = False) -> W
         raise BadInput("there is no database of this study yet; draw questions with: oversight label route")
     with Store(study.store_url) as store, store.together():
         store.audit.hold_still()
-        bundle = _Bundle(study, store, comments=comments)
-        _refuse_other_file(Path(path), study.study.name, bundle.begins)
-        written = write_whole(bundle.write(), path)
+        begins = next((record.link for record in store.audit.read_records()), "")
+        _refuse_other_file(Path(path), study.study.name, begins)
+        lines, check = ChainedLines(), AuditCheck()
+        head = {"study": study.study.name, "begins": begins, "link": store.audit.read_head()}
+        written = write_whole(_write_lines(store, lines, check, head, comments=comments), path)
     return WrittenBundle(
-        file=str(written), lines=bundle.lines.number, counts=bundle.lines.counts,
-        not_covered=bundle.uncovered, head=bundle.lines.head, link=bundle.check.trail.head,
+        file=str(written), lines=lines.number, counts=lines.counts, not_covered=lines.not_covered,
+        head=lines.head, link=check.result.head,
     )  # fmt: skip
 
 
@@ -161,31 +175,18 @@ def _refuse_other_file(path: Path, name: str, begins: str) -> None:
         )
 
 
-class _Bundle:
-    """Writer of a study's bundle."""
-
-    def __init__(self, study: Study, store: Store, *, comments: bool) -> None:
-        self._study, self._store, self._comments = study, store, comments
-        self.lines, self.check, self.uncovered = ChainedLines(), AuditCheck(), 0
-        self.begins = next((record.link for record in store.audit.read_records()), "")
-
-    def write(self) -> Iterator[bytes]:
-        """Yield all lines in order."""
-        write, store = self.lines.write_line, self._store
-        yield write("head", {
-            "format": FORMAT, "version": VERSION_OF_FORMAT, "study": self._study.study.name,
-            "begins": self.begins, "link": store.audit.read_head(), "comments": self._comments,
-            "sealed": bool(store.controls.read_key()), "covers": _COVERS, "leaves_out": _LEAVES_OUT,
-        })  # fmt: skip
-        for record, told in read_events(store, self.check):
-            if not self._comments:
-                del told["event"]["comment"], told["event"]["salt"]
-            yield write(record, told)
-        for record, told in read_evidence(store, self.check):
-            self.uncovered += "covered" in told
-            if record == "answer" and not self._comments:
-                told.pop("comment", None)
-            yield write(record, told)
-        counts = dict(self.lines.counts)
-        lines = self.lines.number + 1
-        yield write("end", {"counts": counts, "not_covered": self.uncovered, "lines": lines})
+def _write_lines(
+    store: Store, lines: ChainedLines, check: AuditCheck, head: dict[str, str], *, comments: bool
+) -> Iterator[bytes]:
+    """Yield all lines of a bundle in order; `head` has the fields of the first line about the study."""
+    sealed = bool(store.controls.read_key())
+    whole = {"format": FORMAT, "version": VERSION_OF_FORMAT, **head, "comments": comments, "sealed": sealed}
+    yield lines.write_line("head", {**whole, "covers": _COVERS, "leaves_out": _LEAVES_OUT})
+    for record, told in itertools.chain(read_events(store, check), read_evidence(store, check)):
+        if not comments and record in ("event", "answer"):
+            of: dict[str, Any] = told["event"] if record == "event" else told
+            for name in ("comment", "salt"):
+                of.pop(name, None)
+        yield lines.write_line(record, told)
+    end = {"counts": dict(lines.counts), "not_covered": lines.not_covered, "lines": lines.number + 1}
+    yield lines.write_line("end", end)

@@ -25,8 +25,8 @@ _SETTINGS: Any = {
 }  # fmt: skip
 _APART: Any = {"experts": {"deadline"}}
 """Settings that may change without changing the design."""
-_OF_EXPERT = ("name", "classes", "capacity", "absent")
-"""Fields of the roster that determine which questions an expert gets."""
+_OF_EXPERT = {"name": None, "classes": None, "capacity": None, "absent": False}
+"""Fields of the roster that determine which questions an expert gets, with their defaults."""
 
 
 class DesignFreeze:
@@ -56,11 +56,10 @@ class DesignFreeze:
         settings or numbers of rows differ from those of the last freeze.
         """
         frozen = describe_settings(self._study)
-        if self._before is None and not new:
-            return  # nothing was drawn yet, or only by an older version, which did not record freezes
-        if self._before is not None and not new:
-            parts = self._before.detail["parts"]
-            numbers = {name: part["number"] for name, part in parts.items()}
+        if not new:
+            if self._before is None:
+                return  # nothing was drawn yet, or only by an older version, which did not record freezes
+            numbers = {name: part["number"] for name, part in self._before.detail["parts"].items()}
             if numbers == self._store.design.count_parts() and not find_changes(self._before.detail, frozen):
                 return
         told = {
@@ -82,9 +81,7 @@ def digest_roster(path: Path) -> str:
     """Hash the roster's names, classes, capacities and absences; empty if the roster is unreadable."""
     try:
         experts = tomllib.loads(read_text(path)).get("expert", [])
-        rows = [
-            [one.get(name, False if name == "absent" else None) for name in _OF_EXPERT] for one in experts
-        ]
+        rows = [[one.get(name, _OF_EXPERT[name]) for name in _OF_EXPERT] for one in experts]
         return sha256(orjson.dumps(rows, default=str)).hexdigest()
     except (OSError, ValueError, RecursionError, AttributeError, TypeError):
         return ""
@@ -98,10 +95,8 @@ def compare_parts(frozen: Mapping[str, Any], now: Mapping[str, Mapping[str, Any]
         what = name.replace("_", " ")
         if part["number"] != before["number"]:
             removed = "removed" if part["number"] < before["number"] else "added"
-            told = (
-                f"{before['number']:,} were frozen, {part['number']:,} are stored: {removed} after the freeze"
-            )
-            found.append(f"{what}: {told}")
+            told = f"{before['number']:,} were frozen, {part['number']:,} are stored"
+            found.append(f"{what}: {told}: {removed} after the freeze")
         elif part["digest"] != before["digest"]:
             found.append(f"{what}: altered or replaced after the freeze")
     return found

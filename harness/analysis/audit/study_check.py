@@ -67,26 +67,27 @@ def _audit_store(study: Study, store: Store, head: str | None = None) -> Audit:
         for _ in read_events(store, check):
             pass
     except StoreError as error:
-        check.findings.add(f"the events after event {check.trail.events - 1} cannot be read: {error}")
-    check.trail.end()
-    if head is not None and check.trail.covered is None:
+        check.findings.add(f"the events after event {check.result.events - 1} cannot be read: {error}")
+    check.end_events()
+    if head is not None and check.result.covered is None:
         told = "the given head is not in the chain: an event before it was changed or removed"
         check.findings.add(told)
     for _ in read_evidence(store, check):
         pass
-    unchecked = check.end()
+    check.end()
     _check_looks(store, check)
     _check_revisions(store, check)
     check.compare_design(store.design.count_parts())
     _check_settings(study, check)
-    return check.make_result(check.trail.head, unchecked)
+    check.result.uncovered = check.count_uncovered()
+    return check.result
 
 
 def read_events(store: Store, check: AuditCheck) -> Records:
     """Check all events of a study in order, and yield each."""
     for event in store.audit.read_records():
         check.add_event(event)
-        yield "event", {"event": asdict(event)}
+        yield "event", {"event": event.to_json()}
 
 
 def read_evidence(store: Store, check: AuditCheck) -> Records:
@@ -127,7 +128,7 @@ def _tell_gold(row: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _check_settings(study: Study, check: AuditCheck) -> None:
-    designs = check.trail.designs
+    designs = check.designs
     if designs:
         check.findings.add(*find_changes(designs[-1].detail, describe_settings(study)))
     for record in designs:
@@ -139,24 +140,24 @@ def _check_settings(study: Study, check: AuditCheck) -> None:
 
 
 def _check_looks(store: Store, check: AuditCheck) -> None:
-    trail, findings = check.trail, check.findings
+    looks, findings = check.looks, check.findings
     stored = {look.look: asdict(look) for look in store.content.read_looks()}
-    for number in sorted({*stored, *trail.looks}):
+    for number in sorted({*stored, *looks}):
         if number not in stored:
             findings.add(f"look {number} has an event, but is no longer stored")
-        elif number not in trail.looks:
+        elif number not in looks:
             # older versions stored interim analyses without an event
-            if trail.designs:
+            if check.designs:
                 findings.add(f"look {number} is stored, but no event records it")
-        elif stored[number] != trail.looks[number]:
+        elif stored[number] != looks[number]:
             findings.add(f"the stored look {number} differs from its event")
 
 
 def _check_revisions(store: Store, check: AuditCheck) -> None:
     """Compare the stored versions of a labelling server's annotations with the events that recorded them."""
-    trail, findings = check.trail, check.findings
+    findings = check.findings
     stored = {(r.expert, r.annotation_id, r.version): r for r in store.labelling.read_revisions()}
-    for key, event in trail.revisions.items():
+    for key, event in check.revisions.items():
         name = f"the state of annotation {key[1]} of event {event.position}"
         row = stored.get(key)
         if row is None:

@@ -27,70 +27,59 @@ def verify(args: argparse.Namespace) -> int:
     """Check the database or the bundle, and print violations; the exit code is 1 if there are any."""
     from oversight.harness.analysis import audit_bundle, audit_study
 
-    if args.to is not None:
-        if args.study != STUDY_FILE:
-            raise BadInput("--study: an audit file is checked without the study; leave --study out")
-        found = audit_bundle(args.to, args.head)
-        payload = _to_json(found, "study", "lines", "link")
-        lines = _tell_bundle(found, args.head)
-    else:
-        found = audit_study(study_of(args), args.head)
-        payload, lines = _to_json(found, "comments", "forgotten"), _tell_study(found, args.head)
+    mark = None
+    names: tuple[str, ...] = ("study", "lines", "link")
+    if args.to is None:
+        found, names = audit_study(study_of(args), args.head), ("comments", "forgotten")
         with Store(study_of(args).store_url) as store:
             mark = store.marks.read_mark()
-        if mark is not None:
-            payload["mark"] = asdict(mark)
-            lines.insert(
-                0, f"this database is {mark}; it collects no answers until you run: oversight store adopt"
-            )
+    elif args.study != STUDY_FILE:
+        raise BadInput("--study: an audit file is checked without the study; leave --study out")
+    else:
+        found = audit_bundle(args.to, args.head)
+    payload, lines = _to_json(found, *names), _tell(found, args.head)
+    if mark is not None:
+        payload["mark"] = asdict(mark)
+        told = f"this database is {mark}; it collects no answers until you run: oversight store adopt"
+        lines.insert(0, told)
     findings = found.findings
     if args.head is None:
         lines.append(_UNCHECKED)
     if findings.number:
         lines += [f"{counted(findings.number, 'finding')}:", *(f"  {text}" for text in findings.lines())]
-    told = {"holds": not findings.number, "findings": findings.shown, "number": findings.number}
-    emit(args, {**told, "checked_against_head": args.head is not None, **payload}, "\n".join(lines))
+    result = {"holds": not findings.number, "findings": findings.shown, "number": findings.number}
+    emit(args, {**result, "checked_against_head": args.head is not None, **payload}, "\n".join(lines))
     return 1 if findings.number else 0
 
 
-def _tell_bundle(found: Audit, head: str | None) -> list[str]:
-    first = (
-        f"audit of {make_printable(found.study)!r}: {counted(found.lines, 'line')}, "
-        f"{counted(found.events, 'event')}, {_tell_answers(found)}{_tell_redacted(found)}"
-    )
-    is_whole = head is None or head.strip().lower() == found.head
-    holds = "the events lead to the given head, and nothing contradicts them"
-    return _tell_rest(found, [first], not is_whole, "no byte was changed" if is_whole else holds)
+def _tell(found: Audit, head: str | None) -> list[str]:
+    """Describe the events, answers, freezes and ids that were checked, the head of the chain, and the result.
 
-
-def _tell_study(found: Audit, head: str | None) -> list[str]:
-    first = [
-        f"{counted(found.events, 'event')} in the trail{_tell_redacted(found)}",
+    If a head was given, and the chain contains it, a line says how many events that head covers.
+    """
+    redacted = f" ({found.redacted:,} redacted, because an item or a person was erased)"
+    redacted = redacted if found.redacted else ""
+    events, holds = counted(found.events, "event"), "nothing contradicts the trail"
+    lines = [
+        f"{events} in the trail{redacted}",
         f"{counted(found.comments, 'comment')} checked, {found.forgotten:,} erased",
         _tell_answers(found),
     ]
-    return _tell_rest(found, first, head is not None, "nothing contradicts the trail")
-
-
-def _tell_rest(found: Audit, first: list[str], is_covered: object, holds: str) -> list[str]:
-    """Return the lines of `first`, lines on freezes, ids and the head of the chain, and a result line.
-
-    If a head was given, and the chain contains it, a further line says how many events that head covers.
-    """
-    lines = [*first, *_tell_freezes(found), *_tell_ids(found.ids), f"head: {found.head}"]
+    is_covered = head is not None
+    if found.lines:
+        name, rows = make_printable(found.study), counted(found.lines, "line")
+        lines = [f"audit of {name!r}: {rows}, {events}, {_tell_answers(found)}{redacted}"]
+        is_covered = head is not None and head.strip().lower() != found.head
+        holds = "no byte was changed"
+        if is_covered:
+            holds = "the events lead to the given head, and nothing contradicts them"
+    lines += [*_tell_freezes(found), *_tell_ids(found.ids), f"head: {found.head}"]
     if is_covered and found.covered is not None:
         after = found.events - found.covered
-        told = f"the given head covers {found.covered:,} of {counted(found.events, 'event')}"
+        told = f"the given head covers {found.covered:,} of {events}"
         lines.append(told + (f"; {after:,} followed" if after else ""))
-    return [
-        *lines,
-        "verification failed" if found.findings.number else f"verification passed: {holds}",
-    ]
-
-
-def _tell_redacted(found: Audit) -> str:
-    redacted = found.redacted
-    return f" ({redacted:,} redacted, because an item or a person was erased)" if redacted else ""
+    failed = found.findings.number
+    return [*lines, "verification failed" if failed else f"verification passed: {holds}"]
 
 
 def _tell_answers(found: Audit) -> str:
@@ -120,20 +109,17 @@ def _tell_freezes(found: Audit) -> list[str]:
 
 def _tell_ids(ids: CheckedIds) -> list[str]:
     """Describe the source of the questions' ids, and how many could not be checked."""
-    if ids.sealed and not ids.checked:
+    by = "the study's secret key"
+    why = "another program drew them, or their expert was erased"
+    if not ids.sealed:
+        by = "the seed alone, as in older versions: anyone with the seed can recognise control questions"
+    elif not ids.checked:
         why = "they are computed from a secret key that only the study's database contains"
-        return [f"question ids: {ids.unchecked:,} not checked: {why}"]
     lines = []
     if ids.checked:
-        by = "the study's secret key"
-        if not ids.sealed:
-            by = "the seed alone, as in older versions: anyone with the seed can recognise control questions"
         lines.append(f"question ids: {ids.checked:,} computed again from {by}")
-    if ids.unchecked:
-        lines.append(
-            f"question ids: {ids.unchecked:,} not checked: another program drew them, or their expert was "
-            "erased"
-        )
+    if ids.unchecked or (ids.sealed and not ids.checked):
+        lines.append(f"question ids: {ids.unchecked:,} not checked: {why}")
     return lines
 
 

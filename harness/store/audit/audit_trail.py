@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -70,14 +70,14 @@ class AuditEvent:
     person: str = ""
     asked_id: str = ""
     value: str = ""
-    comment: str = ""
+    comment: str | None = ""
     seconds: float | None = None
     key: str | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditRecord:
+class AuditRecord(AuditEvent):
     """A stored event with its position, its link, and its time in UTC by the clock of the writing machine.
 
     `comment` is None if the comment was erased; `comment_digest` is empty if there was no comment.
@@ -85,18 +85,13 @@ class AuditRecord:
 
     position: int
     at: str
-    kind: str
-    way: str
-    person: str
-    asked_id: str
-    value: str
-    comment: str | None
     salt: str
     comment_digest: str
-    seconds: float | None
-    key: str | None
-    detail: dict[str, Any]
     link: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields, in the order in which a bundle contains them."""
+        return {name: getattr(self, name) for name in _WRITTEN}
 
     def find_link(self, before: str) -> str:
         """Compute the event's link from its fields and from the previous event's link, `before`."""
@@ -123,8 +118,13 @@ class AuditRecord:
         return self.comment is None or _hash_comment(self.salt, self.comment) == self.comment_digest
 
 
+_STORABLE = ("person", "asked_id", "value", "comment", "detail")
 _ERASABLE = ("person", "value", "comment", "salt", "comment_digest", "seconds", "key", "detail")
-_HASHED = tuple(f.name for f in fields(AuditRecord) if f.name not in ("comment", "salt", "link"))
+_WRITTEN = (
+    "position", "at", "kind", "way", "person", "asked_id", "value", "comment", "salt", "comment_digest",
+    "seconds", "key", "detail", "link",
+)  # fmt: skip
+_HASHED = tuple(name for name in _WRITTEN if name not in ("comment", "salt", "link"))
 
 
 class TrailStep(NamedTuple):
@@ -147,8 +147,6 @@ class AnswerHistory:
         The person and the question.
     first
         Time of the first answer, in ISO 8601 and UTC.
-    last
-        Position, in the audit trail, of the event about the last answer.
     seconds
         Total number of seconds for which the question was visible; None if unknown.
     values
@@ -158,7 +156,6 @@ class AnswerHistory:
     person: str
     asked_id: str
     first: str
-    last: int
     seconds: float | None
     values: int
 
@@ -182,16 +179,9 @@ class AuditRepository(Repository):
                 with self._database.reading():
                     yield AuditRecord(**values | {"detail": read_json(values["detail"])})
 
-    def find_last(self, kind: str) -> AuditRecord | None:
-        """Return the last event of the given kind, or None."""
-        return self._find_last(_EVENT.c.kind == kind)
-
-    def find_key(self, key: str) -> AuditRecord | None:
-        """Return the event with the given key, or None."""
-        return self._find_last(_EVENT.c.key == key)
-
-    def _find_last(self, condition: sa.ColumnElement[bool]) -> AuditRecord | None:
-        query = select_values(AuditRecord, _EVENT).where(condition)
+    def find_last(self, value: str, column: str = "kind") -> AuditRecord | None:
+        """Return the last event with this value in a column, or None."""
+        query = select_values(AuditRecord, _EVENT).where(_EVENT.c[column] == value)
         found = self._database.read_values(AuditRecord, query.order_by(_EVENT.c.position.desc()).limit(1))
         return found[0] if found else None
 
@@ -212,12 +202,10 @@ class AuditRepository(Repository):
         rows = [{"at_place": r.position} | {name: getattr(r, name) for name in _ERASABLE} for r in told]
         with self._database.transaction(exclusive=True) as connection:
             execute_many(connection, change, rows)
-            seals = [
-                {str(r.position): r.find_seal() for r in part} for part in split_into_batches(told, BULK)
-            ]
-            append_events(
-                connection, [AuditEvent(kind="redacted", way="command", detail={"events": s}) for s in seals]
-            )
+            for part in split_into_batches(told, BULK):
+                seals = {str(r.position): r.find_seal() for r in part}
+                event = AuditEvent(kind="redacted", way="command", detail={"events": seals})
+                append_events(connection, [event])
 
     def read_head(self) -> str:
         """Return the link of the last event; `START` before the first event."""
@@ -231,19 +219,17 @@ class AuditRepository(Repository):
         Histories are sorted by the position of their last answer.
         """
         e = _EVENT.c
-        last = sa.func.max(e.position)
         query = (
             sa.select(
                 e.person,
                 e.asked_id,
                 sa.func.min(e.at).label("first"),
-                last.label("last"),
                 sa.func.sum(e.seconds).label("seconds"),
                 sa.func.count(sa.distinct(e.value)).label("values"),
             )
             .where(e.way == way, e.kind == "answer", e.asked_id != "")
             .group_by(e.person, e.asked_id)
-            .order_by(last)
+            .order_by(sa.func.max(e.position))
         )
         return self._database.read_values(AnswerHistory, query)
 
@@ -291,39 +277,26 @@ def append_events(connection: sa.Connection, events: Sequence[AuditEvent]) -> No
     last = connection.execute(query).first()
     position, link = (last.position + 1, last.link) if last else (0, START)
     at = datetime.now(UTC).isoformat(timespec="milliseconds")
-    records = link_records(fresh, at, position, link)
-    execute_many(connection, sa.insert(_EVENT), [row_of(record) for record in records])
-
-
-def link_records(
-    events: Iterable[AuditEvent], at: str, position: int = 0, link: str = START
-) -> list[AuditRecord]:
-    """Return the events as records, with positions and links that continue a hash chain.
-
-    The chain's last link so far is `link`; the first new event gets the position `position`.
-    """
     records = []
-    for place, event in enumerate(events, position):
+    for place, event in enumerate(fresh, position):
         # Convert values to the form in which a database returns them, so that links can be recomputed.
-        person, asked_id, value, comment = map(
-            make_storable, (event.person, event.asked_id, event.value, event.comment)
-        )
+        given = {name: _make_storable(getattr(event, name)) for name in _STORABLE}
+        comment = given["comment"] or ""
         salt = secrets.token_hex(8) if comment else ""
         record = AuditRecord(
-            position=place, at=at, kind=event.kind, way=event.way, person=person, asked_id=asked_id,
-            value=value, comment=comment, salt=salt, comment_digest=_hash_comment(salt, comment),
-            seconds=event.seconds, key=event.key, detail=_make_storable(dict(event.detail)), link="",
+            kind=event.kind, way=event.way, seconds=event.seconds, key=event.key, **given,
+            position=place, at=at, salt=salt, comment_digest=_hash_comment(salt, comment), link="",
         )  # fmt: skip
         link = record.find_link(link)
-        records.append(replace(record, link=link))
-    return records
+        records.append(row_of(replace(record, link=link)))
+    execute_many(connection, sa.insert(_EVENT), records)
 
 
 def _make_storable(told: Any) -> Any:
     """Convert a value to what the database returns after storing the value as JSON."""
     if isinstance(told, str):
         return make_storable(told)
-    if isinstance(told, dict):
+    if isinstance(told, Mapping):
         return {make_storable(str(name)): _make_storable(value) for name, value in told.items()}
     return [_make_storable(value) for value in told] if isinstance(told, list | tuple) else told
 

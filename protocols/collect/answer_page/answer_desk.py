@@ -255,7 +255,7 @@ class AnswerDesk:
         with self._lock, self._store.together(exclusive=True):
             self._queues.refresh()
             held = self._queues.find_question(person, given.asked_id)
-            known = self._store.audit.find_key(key)
+            known = self._store.audit.find_last(key, "key")
             if known is None and held is None:
                 return Outcome.NOT_HELD
             if held is None:
@@ -287,7 +287,7 @@ class AnswerDesk:
                 is_other = (before.value, before.comment) != (event.value, event.comment)
                 if is_other and was != self._sheet.write_value(held, item, before.value):
                     return Outcome.CHANGED
-            reply = Response(held.id, event.person, event.value, PAGE, event.comment)
+            reply = Response(held.id, event.person, event.value, PAGE, event.comment or "")
             self._replies.replace_replies(connection, [held.id], PAGE, [reply])
             append_events(connection, [event])
         return Outcome.STORED

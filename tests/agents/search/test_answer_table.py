@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks._simulated_search import World
 from oversight.agents.search.fitness.answer_table import AnswerTable
 from oversight.agents.search.fitness.board import ScoredRows
 from oversight.agents.search.fitness.power import Kind
 from oversight.agents.search.fitness.scores import ESTIMATORS, score_items
 from oversight.harness import FAILED, UNREADABLE
 from oversight.harness.types import Item, Prediction, PredictionStatus
+from tests.agents.simulated_search import World
 
 ITEMS = tuple(Item(f"i{j}", "", ("a", "b", "c"), (0, 1, 2)) for j in range(5))
 IDS = [item.id for item in ITEMS]

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmarks._simulated_search import Task
 from oversight.agents.search import simulated_labels
 from oversight.agents.search.item_splits import order_by_worth
 from oversight.harness.types import Item
+from tests.agents.simulated_search import Task
 
 OPTIONS = ("a", "b", "c", "d")
 ITEMS = [Item(str(i), "", OPTIONS, (0, 1, 2, 3)) for i in range(6)]

@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks._simulated_search import World
 from oversight.agents.search import shrink_scores
 from oversight.agents.search.context import SearchContext
 from oversight.agents.search.fitness.empirical_bayes import PRIOR_SPREAD, relate
@@ -19,6 +18,7 @@ from oversight.agents.search.policies.proposal import DOUBT, JudgedAnswer, Polic
 from oversight.harness import FloatArray
 from oversight.harness.config import SearchSection
 from oversight.harness.types import Item, Prediction, Program
+from tests.agents.simulated_search import World
 
 
 def test_covariance_of_relatives_is_that_of_shared_ancestors() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks._simulated_search import Task
 from oversight.agents.search import open_search, score_items
 from oversight.agents.search.checked_settings import as_published
 from oversight.agents.search.fitness.expert_labels import ExpertLabels, keep_complementary
@@ -19,6 +18,7 @@ from oversight.harness.config import SearchSection, read_study
 from oversight.harness.store import Store
 from oversight.harness.types import Label, LabelKind
 from tests.agents.search.test_told_writer import Writer, read_archive, text_of
+from tests.agents.simulated_search import Task
 from tests.cli.search_study import answer, lay_out, set_search
 from tests.fakes.openai_server import fake_openai
 

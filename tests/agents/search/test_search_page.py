@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from benchmarks._made_search import HOSTILE, make_search
 from oversight.harness.cli.main import main
+from tests.agents.made_search import HOSTILE, make_search
 
 
 @dataclass

@@ -13,7 +13,6 @@ import pytest
 import sqlalchemy as sa
 from matplotlib import pyplot
 
-from benchmarks._made_search import HOSTILE, SEARCH, SPLITS, make_search, source_of
 from oversight.agents.search import open_search, report_search
 from oversight.agents.search.view.candidate import compare_sources, read_candidate
 from oversight.agents.search.view.exported import read_exported_parts
@@ -23,6 +22,7 @@ from oversight.harness.config import Study
 from oversight.harness.report import search_text
 from oversight.harness.store import Store
 from oversight.harness.types import Candidate, Program
+from tests.agents.made_search import HOSTILE, SEARCH, SPLITS, make_search, source_of
 
 # Run these tests in one process, because building a search of 1,000 candidates is slow.
 pytestmark = [pytest.mark.xdist_group("thousand"), pytest.mark.slow]

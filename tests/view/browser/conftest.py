@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Playwright, expect, sync_playwright
 
-from benchmarks.servers import Served, serve
+from benchmarks._view_server import Served, serve
 from tests.view.browser.hostile_study import write_hostile
 from tests.view.browser.studies import Drawn, draw_studies, export
 

@@ -6,14 +6,14 @@ import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks._made_search import HOSTILE as PROGRAM
-from benchmarks._made_search import SEARCH, make_search, source_of
 from oversight.harness.analysis import report_study
 from oversight.harness.config import Study, read_study
 from oversight.harness.errors import OversightError
 from oversight.harness.store import Store
 from oversight.harness.types import Candidate, Program
 from oversight.harness.view import write_page
+from tests.agents.made_search import HOSTILE as PROGRAM
+from tests.agents.made_search import SEARCH, make_search, source_of
 from tests.view.browser import test_panel_and_collection as panels
 from tests.view.browser.hostile_study import HOSTILE
 from tests.view.conftest import fill, lay_out

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.servers import Served, serve
+from benchmarks._view_server import Served, serve
 from tests.view.browser.conftest import Reader
 from tests.view.conftest import N, fill, lay_out
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.servers import Served
+from benchmarks._view_server import Served
 from oversight.harness.analysis import ItemFilter, StudyItems
 from oversight.harness.config import read_study
 from oversight.harness.store import Store

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.image import imread
 from playwright.sync_api import Locator, Page
 
-from benchmarks.servers import Served
+from benchmarks._view_server import Served
 from oversight.harness.output import guard_cell
 from tests.view.browser.conftest import Reader, here, visit
 from tests.view.browser.hostile_study import COLUMNS, HOSTILE, LONG, MODELS, name_of, text_of

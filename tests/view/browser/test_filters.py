@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.servers import serve
+from benchmarks._view_server import serve
 from oversight.harness.analysis import ItemFilter, StudyItems
 from oversight.harness.config import read_study
 from oversight.harness.store import Store

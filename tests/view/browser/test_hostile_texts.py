@@ -9,10 +9,10 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks._made_search import HOSTILE as PROGRAM
-from benchmarks._made_search import source_of
-from benchmarks.servers import serve
+from benchmarks._view_server import serve
 from oversight.harness.types import Program
+from tests.agents.made_search import HOSTILE as PROGRAM
+from tests.agents.made_search import source_of
 from tests.view.browser.conftest import Reader, visit
 from tests.view.browser.hostile_study import COLUMNS, HOSTILE, LONG, MODELS, name_of, text_of
 from tests.view.browser.studies import HOSTILE_SOURCE, Drawn, file_of

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from benchmarks.servers import serve
+from benchmarks._view_server import serve
 from oversight.harness.config import ModelSection, Study, read_study
 from oversight.harness.llm import make_spec
 from oversight.harness.store import Store

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from benchmarks.servers import Served
+from benchmarks._view_server import Served
 from oversight.harness.analysis import ModelReport, report_study
 from oversight.harness.config import read_study
 from oversight.harness.report import model_to_json

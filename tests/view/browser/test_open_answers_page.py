@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from benchmarks.servers import Served, serve
+from benchmarks._view_server import Served, serve
 from oversight.harness.cli.main import main
 from oversight.harness.config import read_study
 from oversight.harness.open_answers import read_judged_answers

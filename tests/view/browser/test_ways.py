@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.servers import Served
+from benchmarks._view_server import Served
 from oversight.harness.analysis import ItemFilter, ModelOutcome, StudyItems
 from oversight.harness.config import read_study
 from oversight.harness.store import Store

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 
 from oversight.agents.search import Archive, ExpertLabels, Kind, SearchContext, simulated_labels
 from oversight.agents.search.policies.proposal import PolicyView, Proposal, draw_leader
-from oversight.harness import FloatArray, IntArray, derive_seed
+from oversight.harness import IntArray, derive_seed
 from oversight.harness.config import SearchSection
 from oversight.harness.types import Item, Prediction, Program
 
@@ -152,8 +152,3 @@ class World:
     async def evaluate(self, program: Program, items: Sequence[Item], run: int) -> list[Prediction]:
         self.asked += [(program.id, item.id, run) for item in items]
         return await self.task.evaluate(program, items, run)
-
-
-def spread(values: FloatArray) -> float:
-    """Return the standard error of the mean of independent values."""
-    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
