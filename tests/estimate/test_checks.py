@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -91,7 +92,7 @@ def test_abstentions_are_bounded_by_both_extremes() -> None:
     predictions, labels = study(300)
     hidden = [replace(x, kind=MUTE) if n < 60 else x for n, x in enumerate(labels)]
     check = named((predictions, hidden), "abstention")
-    low, high = (float(w.rstrip(",")) for w in check.message.split() if w.startswith("0."))
+    low, high = (float(x) / 100 for x in re.findall(r"([\d.]+) %", check.message))
     assert not check.passed
     assert check.statistic == pytest.approx(0.2)
     assert low < accuracy(predictions, labels).value < high
@@ -117,7 +118,7 @@ def test_an_abstention_that_can_only_be_yes_is_left_open() -> None:
     labels = [Label("i0", k, NO if k < 3 else MUTE, 4, 1.0) for k in range(4)]
     labels += [Label("i1", k, NO if k < 3 else YES, 4, 1.0) for k in range(4)]
     check = named(([Prediction("i0", 3), Prediction("i1", 3)], labels), "abstention")
-    assert "from 1.000 to 1.000" in check.message
+    assert "from 100.0 % to 100.0 %" in check.message
 
 
 def test_labels_that_avoid_unreadable_predictions_fail_the_check() -> None:
