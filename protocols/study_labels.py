@@ -384,7 +384,9 @@ def import_answers(
         again = replies.find_values(sorted(withdrawn)) if withdrawn else {}
         if again:
             told = f"{counted(len(again), 'new answer')} to questions whose earlier answer was withdrawn"
-            say(f"{told}; if the file is older, withdraw again: oversight label import FILE --change")
+            if not label_studio:  # a file cannot withdraw answers that came from an export of Label Studio
+                told += "; if the file is older, withdraw again: oversight label import FILE --change"
+            say(told)
         return found
 
 

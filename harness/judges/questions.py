@@ -116,7 +116,8 @@ def judged_questions(
         return _resolved(part, models, missing)
     if missing is not None:
         part = replace(part, kind=np.where(part.kind == ABSTAINED, missing, part.kind), passed=None)
-    sample, predicted, items = routed_pool(part, models)
+    # A missing answer that counts as yes can be the second yes about an item.
+    sample, predicted, items = routed_pool(part, models, error_free=missing is None)
     if (unequal := find_unequal(part, labels.inside)) is not None:
         sample = unequal.tilt(sample)
     return _routed(part, sample, predicted.astype(np.int64), items)

@@ -24,6 +24,9 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 _END = re.compile(r"(?<=[.!?…؟۔।])[\"')\]”’»]*\s+|(?<=[。！？｡])[”’」』）]*\s*")
+_LETTER = re.compile(r"[^\W_]")
+_LONGEST_ABBREVIATION = 12
+"""Number of characters at a text's end that show whether it ends with an abbreviation."""
 _BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+")
 _CLAIM = re.compile(r"^\s*(?:[-+*•–—]|\(?\d{1,3}[.)])\s+(\S.*)$")
 CLAIMS_PROMPT = """\
@@ -50,7 +53,7 @@ def split_sentences(text: str) -> list[str]:
     for line in text.splitlines():
         rest, pieces = _BULLET.sub("", line).strip(), list[str]()
         for piece in _cut(rest):
-            if pieces and _ABBREVIATION.search(pieces[-1]):
+            if pieces and _ABBREVIATION.search(pieces[-1][-_LONGEST_ABBREVIATION:]):
                 pieces[-1] = f"{pieces[-1]} {piece}"
             else:
                 pieces.append(piece)
@@ -60,13 +63,17 @@ def split_sentences(text: str) -> list[str]:
 
 def _cut(line: str) -> list[str]:
     """Cut a line at ends of sentences that no lower-case letter follows."""
-    pieces, start = list[str](), 0
-    for end in _END.finditer(line):
-        following = next(filter(str.isalnum, line[end.end() :]), "")
+    places, following, stop = list[int](), "", len(line)
+    ends = list(_END.finditer(line))
+    for place in reversed(range(len(ends))):  # from the end, so that the time is linear in the length
+        found = _LETTER.search(line, ends[place].end(), stop)
+        following, stop = found[0] if found else following, ends[place].start()
         if not following.islower():
-            pieces.append(line[start : end.start()])
-            start = end.end()
-    return [*pieces, line[start:]]
+            places.append(place)
+    kept = [ends[place] for place in reversed(places)]
+    starts = [0, *(end.end() for end in kept)]
+    stops = [*(end.start() for end in kept), len(line)]
+    return [line[start:stop] for start, stop in zip(starts, stops, strict=True)]
 
 
 def read_claims(reply: str) -> list[str]:

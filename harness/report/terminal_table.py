@@ -372,9 +372,10 @@ def _why_none(study: StudyReport) -> str:
     if all("accuracy" in model.undefined for model in study.models):
         return f"No accuracy: {_reason(study.models[0])}"
     idle = [x for x in study.experts if not x.yes + x.no + x.abstained]
-    silent = [f"{study.holders.get(x.name, x.name)} ({x.asked} open)" for x in idle]
-    if silent and not any(model.unusable for model in study.models):
-        has = "has" if len(silent) == 1 and " and " not in silent[0] else "have"
+    silent = [f"{x.name} ({x.asked} open)" for x in idle]
+    # A reassigned queue can be silent although the people who have its questions answered others.
+    if silent and not study.holders and not any(model.unusable for model in study.models):
+        has = "has" if len(silent) == 1 else "have"
         return f"No accuracy yet: {_join(silent, len(silent))} {has} not answered."
     return "\n".join(
         f"No accuracy yet{_who(names, len(study.models))}: {why}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,6 +32,8 @@ _TEXTS = frozenset(
     }
 )
 """Names of fields, in any part, with texts of people or models; numbers in these fields are kept."""
+_STRATUM = re.compile(r"""stratum (?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
+"""The name of a stratum in a sentence, written as by `repr`."""
 _MOST_BYTES = 16_000_000
 """Largest total size of the items in a file."""
 _AT_A_TIME = 100
@@ -101,7 +104,7 @@ def write_parts(
 def leave_out_texts(value: Any, *, own_options: bool = False) -> Any:
     """Return a copy of a value in which every field with texts of people or models is empty.
 
-    Names of strata, which are values of the items' columns, are replaced by numbers.
+    Names of strata, which are values of the items' columns, are replaced by numbers; in sentences, by “…”.
 
     Parameters
     ----------
@@ -118,6 +121,8 @@ def leave_out_texts(value: Any, *, own_options: bool = False) -> Any:
             else leave_out_texts(each, own_options=own_options)
             for key, each in value.items()
         }
+    if isinstance(value, str):
+        return _STRATUM.sub("stratum '…'", value)
     if isinstance(value, list | tuple):
         kept = [leave_out_texts(each, own_options=own_options) for each in value]
         return [_number_stratum(each, k) for k, each in enumerate(kept, 1)]

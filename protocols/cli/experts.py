@@ -28,16 +28,29 @@ from oversight.harness.store import Store
 from oversight.protocols.people import Reassigned, reassign, write_reminders
 
 
-def hand_over(study: Study, store: Store, giver: str, taker: str, reason: str) -> Reassigned:
-    """Reassign open questions; if they are on a server, also pull before and push afterwards."""
+def hand_over(
+    study: Study, store: Store, giver: str, taker: str, reason: str, *, absence: str = ""
+) -> Reassigned:
+    """Reassign open questions; if they are on a server, also pull before and push afterwards.
+
+    `absence` is the reason for which the giver gets no more questions; empty if they do.
+    """
+    from oversight.protocols.people import note_absence
+
+    def move() -> Reassigned:
+        done = reassign(study, store, giver, taker, reason)
+        if absence:  # recorded before the push, which can fail
+            note_absence(study, store, giver, reason=absence)
+        return done
+
     queues = store.labelling.read_queues().values()
     if all(queue.closed for queue in queues):
-        return reassign(study, store, giver, taker, reason)
+        return move()
     from oversight.protocols.collect import Campaign
 
     with Campaign(study, store) as campaign:
         campaign.pull()
-        done = reassign(study, store, giver, taker, reason)
+        done = move()
         try:
             campaign.push()
         except LabelStudioError as error:
@@ -152,11 +165,9 @@ def end_absence(args: argparse.Namespace, study: Study) -> None:
 
 def replace(args: argparse.Namespace, study: Study) -> None:
     """Record that an expert has left, and give their open questions to another expert."""
-    from oversight.protocols.people import note_absence
-
+    absence = args.reason or f"replaced by {args.by}"
     with Store(study.store_url) as store:
-        done = hand_over(study, store, args.expert, args.by, args.reason or "replaced")
-        note_absence(study, store, args.expert, reason=args.reason or f"replaced by {args.by}")
+        done = hand_over(study, store, args.expert, args.by, args.reason or "replaced", absence=absence)
     emit(
         args,
         asdict(done),

@@ -38,12 +38,18 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight)
 
 
 def make_study(
-    oversight: Oversight, name: str = "t", *, seed: int = 3, judge_right: bool = True, answers: bool = True
+    oversight: Oversight,
+    name: str = "t",
+    *,
+    seed: int = 3,
+    judge_right: bool = True,
+    answers: bool = True,
+    more: str = "",
 ) -> None:
     write_colours(N)
     Path("study.toml").write_text(
         f'[study]\nname = "{name}"\nseed = {seed}\n[items]\nfile = "items.csv"\n'
-        f'classes = {json.dumps(CLASSES)}\n[models]\njudge = "wise"\n'
+        f'classes = {json.dumps(CLASSES)}\n[models]\njudge = "wise"\n{more}'
     )
     oversight("items", "check")
     for model, wrong in (("a", 4), ("b", 3)):
@@ -127,6 +133,16 @@ def _say(option: str, item: int, unsure: int) -> Verdict:
     if item % 10 < unsure:
         return Verdict.SKIP
     return Verdict.YES if option == CLASSES[item % 3] else Verdict.NO
+
+
+def test_missing_answers_of_items_with_two_questions_are_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_study(oversight, answers=False, more="[experts]\noptions_per_item = 2\n")
+    answer_all(1)
+    (wise,) = oversight("judge")["judges"]
+    assert wise["why"].startswith("24 of 240 questions have no yes or no")
 
 
 @pytest.mark.parametrize(("missing", "verdict"), [(0, "pass"), (1, "pass"), (2, "undecided")])

@@ -62,6 +62,15 @@ def test_a_reassignment_that_could_not_be_sent_says_how_to_send_it(bench: Bench,
     assert {task["data"]["question_id"] for task in bench.tasks("bea")} >= {*moved}
 
 
+def test_a_replaced_expert_is_absent_if_questions_could_not_be_sent(bench: Bench, proxy: FaultyProxy) -> None:
+    bench.edit("experts.toml", '"green"', '"green", "red"')
+    bench.call("label", "push")
+    proxy.fault = lambda method, path: Fault(status=500, forward=False) if "/import" in path else None
+    assert "not all were sent" in bench.call("experts", "replace", "ana", "bea", code=1)["error"]
+    with Store(bench.url) as store:
+        assert list(store.people.read_absences()) == ["ana"]
+
+
 def test_duplicates_of_a_repeated_import_are_removed(bench: Bench, proxy: FaultyProxy) -> None:
     """The answer to an import is lost, the import is repeated by somebody: one task a question stays."""
     bench.call("label", "push")

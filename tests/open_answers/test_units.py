@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -262,6 +263,13 @@ def test_answer_that_was_cut_is_counted_and_stays_so_when_read_again(oversight: 
 )
 def test_sentences_of_every_script_are_units(text: str, count: int) -> None:
     assert len(split_sentences(text)) == count
+
+
+@pytest.mark.parametrize("repeated", [". ", "Dr. "])
+def test_a_model_that_repeats_itself_is_read_quickly(repeated: str) -> None:
+    started = time.process_time()
+    assert split_sentences("It works. " + repeated * 20_000)[0] == "It works."
+    assert time.process_time() - started < 3
 
 
 def test_run_asks_only_models_that_answer(oversight: Oversight) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from oversight import study_report
 from oversight.harness.store import Store
+from oversight.harness.types import Answer, Verdict
 from tests.test_studies import call, inside
 
 CLASSES = ("red", "green")
@@ -268,3 +269,17 @@ def test_answers_to_reassigned_questions_are_reported_for_the_person_who_gave_th
     assert "ana" not in told
     (check,) = (c for c in report.models[0].checks if c.name == "yes_rate_by_expert")
     assert re.search(r"furthest off: (bea|cem|dua),", check.message)
+
+
+def test_everybody_whose_answers_are_needed_is_named(
+    study: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    study("label", "route")
+    study("label", "reassign", "ana", "cem")
+    with store() as here:
+        asked = [q for q in here.content.read_questions() if q.expert == "cem"]
+        here.content.add_answers([Answer(q, "cem", Verdict.YES, "test") for q in asked])
+    Path("m.csv").write_text(Path("key.csv").read_text().replace("label", "prediction"))
+    study("predictions", "import", "m.csv", "--model", "m")
+    told = " ".join(call(["estimate"])[1].split())
+    assert "No accuracy yet: bea, cem (for ana), dua have not answered yet" in told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,25 @@ def test_columns_equal_the_rows(url: str) -> None:
             np.testing.assert_array_equal(one.confidence, expected.confidence)
             assert (columns.unreadable, columns.failed) == ({"refusal": 1}, {"timeout": 1})
             assert list(columns.usage) == store.runs.sum_usage(SPEC.id)
+
+
+def test_columns_that_an_older_version_cached_are_made_again(url: str) -> None:
+    with Store(url) as store:
+        store.content.add_items(ITEMS)
+        store.runs.add_run(SPEC)
+        rows = [Prediction(item.id, 0, sample=sample) for item in ITEMS for sample in range(3)]
+        for place in range(2, len(rows), 9):
+            rows[place] = replace(rows[place], option=None, status=PredictionStatus.FAILED, reason="timeout")
+        store.runs.store_predictions([(SPEC.id, row) for row in rows])
+        new = read(store)
+        assert new.predictions.has_fewer is not None
+        assert np.flatnonzero(new.predictions.has_fewer).tolist() == [0, 3, 6, 9]
+        (counts,) = (dict(row[0]) for row in store.read_rows(sa.select(_KEPT.c.counts)))
+        old = {name: counts[name] for name in ("unreadable", "failed", "usage", "steps")}
+        with store.transaction() as connection:
+            connection.execute(_KEPT.update().values(counts={**old, "fewer": []}))
+        again = read(store).predictions.has_fewer
+        np.testing.assert_array_equal(again, new.predictions.has_fewer)
 
 
 _NAMES = ", ".join(column.name for column in _PREDICTION.c)

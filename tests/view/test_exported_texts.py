@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
@@ -100,6 +101,32 @@ def test_names_of_strata_are_left_out_with_the_texts(tmp_path: Path) -> None:
     assert "SECRET" not in told
     assert '"strata":[{"stratum":"stratum 1","items":3},{"stratum":"stratum 2","items":4}]' in told
     assert "SECRET other" in write_parts(parts, [], tmp_path / "page.html").read_text()
+
+
+def test_sentences_do_not_name_strata_without_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Callable[..., Any]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    wards = ['SECRET "a"', "SECRET 'b'", "SECRET c"]
+    rows = [{"id": f"i{j}", "text": f"number {j}.", "ward": wards[j % 3]} for j in range(60)]
+    Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("study.toml").write_text(
+        '[study]\nname = "t"\n[items]\nfile = "items.jsonl"\nclasses = ["x", "y"]\nmeta = ["ward"]\n'
+        '[estimate]\nstrata = "ward"\n'
+    )
+    Path("experts.toml").write_text('[[expert]]\nname = "ana"\nclasses = ["*"]\n')
+    lines = [f"i{j},{'xy'[j % 2]}" for j in range(60)]
+    Path("key.csv").write_text("\n".join(["id,label", *lines]) + "\n")
+    Path("m.csv").write_text("\n".join(["id,prediction", *lines]) + "\n")
+    oversight("predictions", "import", "m.csv", "--model", "m")
+    oversight("label", "route")
+    oversight("label", "simulate", "--key", "key.csv")
+    oversight("report")
+    assert "stratum 'SECRET c', K = 2" in Path("report.html").read_text()
+    oversight("report", "--no-texts")
+    told = Path("report.html").read_text()
+    assert "stratum '…', K = 2" in told
+    assert "SECRET" not in told
 
 
 def test_a_failed_export_is_reported_and_leaves_nothing(

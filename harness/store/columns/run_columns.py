@@ -36,6 +36,8 @@ _CODES = {
 }
 WORTH_KEEPING = 2_000
 """Minimum number of items for caching a run's columns; smaller runs are fast to read without a cache."""
+_INCOMPLETE = "incomplete"
+"""Name of the cached positions of the items with `PredictionColumns.has_fewer`."""
 _MANY_FAILED = 0.02
 """Largest share of items whose failed samples are ignored, as in `explain_failed_calls`."""
 
@@ -106,7 +108,8 @@ class RunColumnsRepository(Repository):
         versions = self._database.read_rows(sa.select(_VERSION.version).where(_VERSION.run_id == run_id))
         with self._database.reading():
             kept = self._find(run_id, sa.select(_KEPT.c.options, _KEPT.c.confidences, _KEPT.c.counts))
-            if kept is not None:
+            # Older versions did not cache the steps, nor mark items whose samples failed.
+            if kept is not None and _INCOMPLETE in kept.counts:
                 return _unpack(kept, index)
             found = self._make(run_id, index)
         if len(found.predictions) >= WORTH_KEEPING and not self._database.read_only:
@@ -217,7 +220,7 @@ def _pack(found: RunColumns) -> dict[str, Any]:
             "failed": found.failed,
             "usage": usage,
             "steps": found.steps,
-            "fewer": [] if fewer is None else np.flatnonzero(fewer).tolist(),
+            _INCOMPLETE: [] if fewer is None else np.flatnonzero(fewer).tolist(),
         },
     }
 
@@ -231,15 +234,14 @@ def _unpack(row: sa.Row[Any], index: ItemIndex) -> RunColumns:
     if row.confidences:
         sure = np.full(index.size, np.nan)
         sure[: options.size] = np.frombuffer(row.confidences, _CONFIDENCE)
-    # Older versions cached neither the positions of items with fewer samples nor the steps.
-    few = row.counts.get("fewer", ())
+    few = row.counts[_INCOMPLETE]
     fewer = mark(np.array(few, np.int64), index.size) if few else None
     return RunColumns(
         predictions=PredictionColumns(index=index, option=option, confidence=sure, has_fewer=fewer),
         unreadable=row.counts["unreadable"],
         failed=row.counts["failed"],
         usage=_usage_of(row),
-        steps=row.counts.get("steps", {}),
+        steps=row.counts["steps"],
     )
 
 
