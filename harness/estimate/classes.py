@@ -214,6 +214,8 @@ def _distance(part: Part, side: int) -> float:
     return part.high - part.value if side > 0 else part.value - part.low
 
 
+_ROUNDED = 1e-9
+"""Part of the largest value, or of the norm, up to which an influence, or its spread, is a rounding error."""
 _MOST = 0.95
 """Largest correlation used for a difference: models without an observed difference may still differ."""
 _DEVIATIONS = 2.0
@@ -221,7 +223,7 @@ _FEW = 4
 
 
 def correlate(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
-    """Return the correlations of M estimates, shape (M, M); NaN if an influence is constant.
+    """Return the correlations of M estimates, shape (M, M); NaN if an influence is constant up to rounding.
 
     Parameters
     ----------
@@ -234,7 +236,8 @@ def correlate(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
     if cluster is not None:
         centred = np.stack([np.bincount(cluster, column) for column in centred.T], axis=1)
     spread = np.sqrt((centred**2).sum(axis=0))
-    with np.errstate(invalid="ignore", divide="ignore"):
+    spread[spread <= _ROUNDED * np.sqrt((influence**2).sum(axis=0))] = np.nan
+    with np.errstate(invalid="ignore"):
         found: FloatArray = (centred.T @ centred) / np.outer(spread, spread)
     return found
 
@@ -560,7 +563,11 @@ class ItemTruths:
             seen = np.where(self.truth >= 0, target[rows, np.maximum(self.truth, 0)], 0.0)
         else:
             seen = pseudo_outcomes(target, self.data)
-        return np.asarray(self.weight * (seen + known[self.items]), dtype=np.float64)
+        rest = known[self.items]
+        found = seen + rest
+        largest = max(np.abs(x).max(initial=0.0) for x in (target, rest))
+        found[np.abs(found) <= _ROUNDED * largest] = 0.0
+        return np.asarray(self.weight * found, dtype=np.float64)
 
     def correlate(self, forms: Sequence[tuple[IntArray, FloatArray, FloatArray]]) -> FloatArray:
         """Return the correlations of several results; NaN if an influence is constant.
@@ -1034,7 +1041,7 @@ class ClassResults:
         each = 1 / len(results)
         correlation = self.truths.correlate([self._form(r) for r in results])
         # An item affects at most two classes, the true one and the predicted one. So the variance of the sum
-        # is at most twice the sum of the variances, as with a correlation of 1/(K − 1) between all classes.
+        # is at most twice the sum of the variances; if these are equal, that is a correlation of 1/(K − 1).
         unknown = 1 / (len(results) - 1) if self.truths.cluster is None else 1.0
         found = sum_part([(each, Part.of(r.estimate)) for r in results], correlation, unknown=unknown)
         found = Part(value=found.value, low=max(0.0, found.low), high=min(1.0, found.high))

@@ -108,17 +108,20 @@ def test_full_run_continues_from_a_random_sample(
         assert sorted(asked_numbers(server)) == sorted(map(str, range(N)))
 
 
-@pytest.mark.parametrize("lost", [1, 20])
-def test_items_with_failed_samples_have_fewer_samples(lost: int, study: Path, oversight: Oversight) -> None:
+@pytest.mark.parametrize(("lost", "gone"), [(1, 0), (20, 0), (1, 1)])
+def test_items_with_failed_samples_have_fewer_samples(
+    lost: int, gone: int, study: Path, oversight: Oversight
+) -> None:
+    failed = {(j, 2) for j in range(lost)} | {(N - 1, sample) for sample in range(3 * gone)}
     rows = [
-        f"i{j},{'' if (failed := sample == 2 and j < lost) else CLASSES[j % 3]},{sample},{'lost' * failed}"
+        f"i{j},{'' if (j, sample) in failed else CLASSES[j % 3]},{sample},{'lost' * ((j, sample) in failed)}"
         for j in range(N)
         for sample in range(3)
     ]
     Path("three.csv").write_text("\n".join(["id,prediction,sample,error", *rows]) + "\n")
     oversight("predictions", "import", "three.csv", "--model", "three")
     found = oversight("estimate")["models"]["three"]
-    few = lost > 0.02 * N
+    few = lost + gone > 0.02 * N
     assert found.get("fewer_samples", 0) == lost * few
     assert found["accuracy"]["holds"] is not few
     oversight("gate", "--model", "three", "--at-least", "0.5", code=3 if few else 0)

@@ -29,6 +29,7 @@ def draw(
     classes: int = K,
     n: int = N,
     abstain: float = 0,
+    each: int = 1,
 ) -> tuple[dict[str, list[Prediction]], ov.Labels, np.ndarray[Any, Any]]:
     """Models, labels and truth of a study; the last class is half as frequent as each other."""
     rng = np.random.default_rng(seed)
@@ -43,7 +44,7 @@ def draw(
     votes = {m: {x.id: int(k) for x, k in zip(items, o, strict=True)} for m, o in options.items()}
     roster = one_expert_per_class(CLASSES[:classes])
     rules: dict[str, Any] = {"targeted": Targeted, "sequential": Sequential, "disagreement": Disagreement}
-    plan: Any = rules[protocol](roster, votes, seed) if protocol in rules else Partitioned(roster, seed)
+    plan: Any = rules[protocol](roster, votes, seed) if protocol in rules else Partitioned(roster, seed, each)
     experts = SimulatedExperts(
         {x.id: int(k) for x, k in zip(items, truth, strict=True)}, abstention=abstain, seed=seed
     )
@@ -164,6 +165,16 @@ def test_a_mean_over_classes_without_errors_is_more_certain_than_one_class(proto
     )
     each = [1 - together[f"precision[{name}]"].low for name in CLASSES]
     assert 1 - together["macro_precision"].low >= 0.95 * np.mean(each)
+
+
+@pytest.mark.parametrize("metric", ["precision", "recall", "f1"])
+def test_rounding_errors_are_no_correlations_of_classes_without_errors(metric: str) -> None:
+    models, labels, _ = draw(3, 1.0, protocol="partitioned", n=90, each=K)
+    found = ov.classification_report(models["m0"], labels, CLASSES, metrics=[metric, f"macro_{metric}"])
+    far = np.array([1 - found[f"{metric}[{name}]"].low for name in CLASSES])
+    between = np.full((K, K), 1 / (K - 1))
+    np.fill_diagonal(between, 1)
+    assert 1 - found[f"macro_{metric}"].low == pytest.approx(np.sqrt(far @ between @ far) / K)
 
 
 def test_resolved_items_tell_precision_and_recall_where_the_truth_is_known() -> None:

@@ -141,7 +141,7 @@ class RunColumnsRepository(Repository):
     def _find_fewer(self, run_id: str, index: ItemIndex) -> BoolArray | None:
         """Return whether each item has fewer samples than the item with the most samples, shape (N,).
 
-        If more than 2 % of the items have both failed samples and others, their failed samples do not count.
+        If more than 2 % of the items have failed samples, failed samples do not count on items with others.
         Return None if all items of the run have equally many samples.
         """
         is_failed = sa.case((_PREDICTION.status == PredictionStatus.FAILED.value, 1), else_=0)
@@ -150,8 +150,9 @@ class RunColumnsRepository(Repository):
         found = [(name, n, int(lost)) for name, n, lost in self._database.read_rows(grouped)]
         most = max(n for _, n, _ in found)
         few = {name for name, n, _ in found if n < most}
-        partly = {name for name, n, lost in found if 0 < lost < n}
-        few |= partly if len(partly) > _MANY_FAILED * len(found) else set()
+        failed = [name for name, _, lost in found if lost]
+        if len(failed) > _MANY_FAILED * len(found):
+            few |= {name for name, n, lost in found if 0 < lost < n}
         places = index.find_places([name for name, _, _ in found if name in few and name in index.places])
         return mark(places, index.size) if places.size else None
 
