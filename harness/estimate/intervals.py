@@ -463,6 +463,7 @@ _TABLE_RATIO = 50
 """Likely outcomes per required tail above which single tails are computed faster than a table."""
 _LEAST_CHANCE = 1e-300
 _NEGLIGIBLE = 45.0
+_LARGE = 10_000
 _TIE_TOLERANCE = 1e-7
 """Outcomes this close to a tie (in counts) count as extreme, so that rounding cannot narrow the interval."""
 
@@ -515,9 +516,11 @@ def _search(lattice: _Lattice, edges: FloatArray, alpha: float, tol: float, *, l
 
     Return None if there is no such cell.
     """
-    groups = range(0, edges.size - 1, _CELLS // 2)
+    # In large samples, computing all cells takes longer than computing them in portions, the outermost first.
+    width = _CELLS // 2 if lattice.N > _LARGE else edges.size - 1
+    groups = range(0, edges.size - 1, width)
     for first in groups if left else reversed(groups):
-        near = edges[first : first + _CELLS // 2 + 1]
+        near = edges[first : first + width + 1]
         possible = np.flatnonzero(lattice.bound(near, left=left) > alpha * (1 - 1e-9))
         for i in possible if left else possible[::-1]:
             a, b = float(near[i]), float(near[i + 1])
