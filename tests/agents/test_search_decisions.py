@@ -160,7 +160,7 @@ def test_the_power_of_complementary_labels_is_printed_before_the_search(K: int) 
     per_no = difference_variances(K, 0.6)["uniform, sign test"] * (K - 1) / K
     assert found.detectable == pytest.approx(minimum_detectable((per_no / 120) ** 0.5), rel=0.1)
     assert found.alternatives["checked answers"] == pytest.approx(0.11, abs=0.02)
-    assert f"with 120 questions at K = {K}" in found.lines()[0]
+    assert f"with 120 questions about select items at K = {K}" in found.lines()[0]
     assert minimum_detectable(0.1) == pytest.approx(0.2487, abs=1e-3)
 
 
