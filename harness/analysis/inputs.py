@@ -228,7 +228,7 @@ def read_stored_items(study: Study, store: Store, ahead: ItemsAhead | None = Non
 def digest_source(study: Study) -> str | None:
     """Hash all that determines a study's items.
 
-    Items without a file, and items of open answers, have no such hash: the result is None.
+    Return None if the items have no file, or if their answers are open.
 
     Examples
     --------
