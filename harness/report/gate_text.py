@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 from oversight.harness.analysis import GateCheck, GateReport
 from oversight.harness.estimate import FAIL, PASS
-from oversight.harness.output import make_printable
+from oversight.harness.output import counted, make_printable
 from oversight.harness.report.estimate_text import to_json
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -58,11 +58,12 @@ def explain_verdict(check: GateCheck) -> list[str]:
     v = check.verdict
     lines = [v.why] if v.why else []
     if v.further is not None:
-        more = f"; {v.open_questions} of the questions drawn are open" if v.open_questions else ""
-        enough = "" if v.open_questions >= v.further else ", so that more items would have to be asked about"
+        more = ", so that more items would have to be asked about"
+        if v.open_questions:
+            more = f"; first have the {counted(v.open_questions, 'open question')} answered"
         lines.append(
             f"about {v.further:,} further answers would decide it in four of five such studies, if the truth "
-            f"is {_value_text(check)} as estimated (a forecast){more}{enough}"
+            f"is {_value_text(check)} as estimated (a forecast){more}"
         )
     elif v.either_side:
         lines.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from oversight.harness.analysis import GateCheck, GateReport
 from oversight.harness.estimate import GateVerdict
 from oversight.harness.report import gate_to_json, gate_to_junit, gate_to_markdown
+from oversight.harness.report.gate_text import explain_verdict
 
 HOSTILE = [
     "a\x00\x1b[31m\ufffe",
@@ -40,3 +42,10 @@ def test_hostile_names_are_escaped(name: str) -> None:
     assert rows[2].replace("\\\\", "").replace("\\|", "").count("|") == 6
     assert "<a" not in text
     assert json.loads(json.dumps(gate_to_json(report(name)), allow_nan=False))["checks"][0]["value"] is None
+
+
+def test_open_questions_come_before_further_items() -> None:
+    verdict = GateVerdict(bar=0.8, level=0.95, method="any time", further=40, either_side=True)
+    for number, advice in ((0, "more items would have to be asked about"), (5, "first have the 5 open")):
+        check = GateCheck(model="m", baseline="", verdict=replace(verdict, open_questions=number))
+        assert advice in explain_verdict(check)[-1]
