@@ -34,7 +34,7 @@ ENDLESS = {
 
 
 def reset_peak_memory() -> int:
-    """Start to measure this process's peak memory anew; return its memory now, in bytes."""
+    """Reset the peak memory of this process. Returns its present memory in bytes."""
     Path("/proc/self/clear_refs").write_text("5")
     return read_memory("VmRSS")
 
