@@ -105,11 +105,7 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
         frame = stored if stored.answers else make_frame(study, store)
         ask_judge(study, store, frame, items)
         with store.together(exclusive=True):
-            if bool(store.open_answers.read_draw()) != bool(drawn) or read_frame(store) != stored:
-                raise BadInput(
-                    "another command drew this study's questions or changed its units meanwhile; run this "
-                    "command again"
-                )
+            _refuse_other_draw(store, stored, is_drawn=bool(drawn))
             freeze = DesignFreeze(study, store)
             store.content.add_items(items.values())
             if not drawn:
@@ -127,6 +123,15 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
                 again = insert_overlap(study, store, roster, _find_colleagues(store, frame, roster), draws)
             freeze.end(new + again.new)
         return _describe(store, frame, new, again)
+
+
+def _refuse_other_draw(store: Store, frame: Frame, *, is_drawn: bool) -> None:
+    """Refuse to draw if another command has drawn questions or changed the stored frame meanwhile."""
+    if bool(store.open_answers.read_draw()) != is_drawn or read_frame(store) != frame:
+        raise BadInput(
+            "another command drew this study's questions or changed its units meanwhile; run this command "
+            "again"
+        )
 
 
 def draw_units(
