@@ -164,6 +164,22 @@ def test_two_commands_at_once_make_one_draw(
         assert 50 <= len(drawn) == len(store.content.read_questions())
 
 
+def test_missing_item_is_reported_without_advice_to_remove_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    oversight: Oversight,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, oversight, models=("amber",))
+    lines = Path("items.jsonl").read_text().splitlines(keepends=True)
+    Path("items.jsonl").write_text("".join(lines[1:]))
+    capsys.readouterr()
+    main(["predictions", "export", "all.csv"])
+    assert "open-01; estimates still include them" in (told := capsys.readouterr().err)
+    assert told.rstrip().endswith("or start a new study")
+
+
 def test_equal_answers_are_asked_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
 ) -> None:
