@@ -187,10 +187,12 @@ def study_of(args: argparse.Namespace) -> Study:
         file, missing, other = study.items.file, changes.missing, changes.other_meta
         if missing:
             shown = join_names(missing[:_MOST_NAMED]) + (", …" if len(missing) > _MOST_NAMED else "")
+            remedy = "remove them from the study: oversight items remove ID --reason WHY"
+            if study.is_open:  # items of open answers cannot be removed
+                remedy = "start a new study"
             say(
                 f"warning: {len(missing)} stored items are no longer in {file}: {shown}; "
-                "estimates still include them. Put them back into the file, or remove them from the study: "
-                "oversight items remove ID --reason WHY"
+                f"estimates still include them. Put them back into the file, or {remedy}"
             )
         if other:
             named = [f"{name} ({column}: {new!r}, stored {old!r})" for name, column, new, old in other]

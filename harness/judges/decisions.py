@@ -20,13 +20,15 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pydantic import ValidationError
 
 from oversight.harness.config import ModelSection, Study, api_key
 from oversight.harness.errors import BadInput, TransientModelError
 from oversight.harness.judges.sources import store_judge
-from oversight.harness.output import shorten
-from oversight.harness.store import Store, refuse_mark
+from oversight.harness.output import say, shorten
+from oversight.harness.store import Store, refuse_mark, split_into_batches
 from oversight.harness.types import Item
 
 if TYPE_CHECKING:
@@ -148,7 +150,10 @@ def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> Asked
     section = study.endpoints.get(url)
     base = url if section is None else section.url
     settings: dict[str, Any] = {} if section is None else {"api_key_env": section.api_key_env}
-    key = api_key(ModelSection(endpoint=base, model=model, **settings))
+    try:
+        key = api_key(ModelSection(endpoint=base, model=model, **settings))
+    except ValidationError as error:  # its own text shows the URL, which can contain a password
+        raise BadInput(f"--url: {error.errors()[0]['msg'].removeprefix('Value error, ')}") from None
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
     from oversight.harness.llm import HttpClient
 
@@ -159,26 +164,33 @@ def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> Asked
         if not items:
             raise BadInput("the study has no items yet; see: oversight label route")
         run = store_judge(store, name, base, template, {})
-        known = store.runs.read_vectors(run)
-        waiting = [item for item in items if item.id not in known]
-        tokens = 0
-        for start in range(0, len(waiting), _PORTION):
-            portion = waiting[start : start + _PORTION]
-            found = asyncio.run(_ask_all(client, model, portion, kind))
-            answered = {item: reply for item, reply in found.items() if not isinstance(reply, BaseException)}
-            vectors = {item: vector for item, (vector, _) in answered.items()}
-            store_judge(store, name, base, template, vectors)
-            tokens += sum(used for _, used in answered.values())
-            for reply in found.values():
-                if isinstance(reply, BaseException):
-                    raise reply
+        # The lock makes a second command wait, so that no item is asked about twice.
+        with store.locks.hold({run: name}, wait=True, tell=say):
+            known = store.runs.read_vectors(run)
+            waiting = [item for item in items if item.id not in known]
+            tokens = 0
+            for portion in split_into_batches(waiting, _PORTION):
+                found = asyncio.run(_ask_all(client, model, portion, kind))
+                tokens += _store_answered(store, (name, base, template), found)
     return AskedJudge(name=name, run=run, items=len(items), asked=len(waiting), input_tokens=tokens)
 
 
-async def _ask_all(
-    client: HttpClient, model: str, items: Sequence[Item], kind: str
-) -> dict[str, tuple[tuple[float, ...], int] | BaseException]:
-    """Return item → (probabilities, input tokens) or, if its request failed, item → exception."""
+_Replies: TypeAlias = dict[str, tuple[tuple[float, ...], int] | BaseException]
+"""By item id: probabilities and input tokens, or the exception of a failed request."""
+
+
+def _store_answered(store: Store, judge: tuple[str, str, str], found: _Replies) -> int:
+    """Store the probabilities that arrived, then raise the first exception. Returns the input tokens."""
+    answered = {item: reply for item, reply in found.items() if not isinstance(reply, BaseException)}
+    store_judge(store, *judge, {item: vector for item, (vector, _) in answered.items()})
+    for reply in found.values():
+        if isinstance(reply, BaseException):
+            raise reply
+    return sum(used for _, used in answered.values())
+
+
+async def _ask_all(client: HttpClient, model: str, items: Sequence[Item], kind: str) -> _Replies:
+    """Ask about all items, and return the replies."""
     few = asyncio.Semaphore(_AT_ONCE)
 
     async def ask(item: Item) -> tuple[tuple[float, ...], int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -78,24 +78,30 @@ class RunRepository(Repository):
         BadInput
             If the stored specification lacks an example that was erased (`ErasureRepository`).
         """
-        created, noted = datetime.now(UTC).isoformat(), self.read_prices(spec.id)
-        mine = sa.select(_RUN.c.id).where(_RUN.c.name == spec.name).order_by(_RUN.c.created.desc()).limit(1)
+        noted = self.read_prices(spec.id)
+        mine = sa.select(_RUN.c.id, _RUN.c.created).where(_RUN.c.name == spec.name)
         stored = spec.to_json() | ({_PRICES: [asdict(each) for each in noted]} if noted else {})
         with self._database.transaction() as connection:
-            row = {"id": spec.id, "name": spec.name, "created": created, "spec": stored}
+            newest = connection.execute(mine.order_by(_RUN.c.created.desc()).limit(1)).one_or_none()
+            row = {
+                "id": spec.id,
+                "name": spec.name,
+                "created": _time_after(newest.created if newest else ""),
+                "spec": stored,
+            }
             insertion = insert_into(_RUN, connection.dialect).values(row)
-            before = connection.execute(sa.select(_RUN.c.spec).where(_RUN.c.id == spec.id)).scalar()
-            if before is not None and ERASED in before:
+            known = connection.execute(sa.select(_RUN.c.spec).where(_RUN.c.id == spec.id)).scalar()
+            if known is not None and ERASED in known:
                 raise BadInput(
                     f"{spec.name}: this workflow shows an example whose item was erased from the study; "
                     "export the workflow again, or delete the example from the file that workflow.toml names"
                 )
-            newest = connection.execute(mine).scalar_one_or_none()
+            before = newest.id if newest else ""
             changed = {"spec": insertion.excluded.spec}
-            if newest != spec.id:
+            if before != spec.id:
                 changed["created"] = insertion.excluded.created
             connection.execute(insertion.on_conflict_do_update(index_elements=["id"], set_=changed))
-        return "" if newest in (None, spec.id) else str(newest)
+        return "" if before == spec.id else str(before)
 
     def record_price(self, run_id: str, price: RecordedPrice) -> None:
         """Store the price that applies to a run from now on, if it differs from the last price.
@@ -347,6 +353,14 @@ class RunRepository(Repository):
         """
         query = sa.select(_VECTOR.c.item_id, _VECTOR.c.probabilities).where(_VECTOR.c.run_id == run_id)
         return dict(map(tuple, self._database.read_rows(query)))
+
+
+def _time_after(earlier: str) -> str:
+    """Return the current time, or a time just after `earlier` if the clock was set back since then."""
+    now = datetime.now(UTC).isoformat()
+    if now > earlier:
+        return now
+    return (datetime.fromisoformat(earlier) + timedelta(microseconds=1)).isoformat()
 
 
 def _make_prediction(values: Sequence[Any]) -> Prediction:

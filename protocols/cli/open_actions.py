@@ -53,15 +53,15 @@ def show_units(args: argparse.Namespace, study: Study) -> None:
     """Split answers into units, or read corrected units from a file; store and, if asked, export them."""
     refuse_mark(study.store_url)
     with Store(study.store_url) as store:
-        if args.replace and store.open_answers.read_draw():
-            raise BadInput("--replace: the units cannot change, because questions about them were drawn")
+        if args.replace:
+            _refuse_drawn(store)
         frame = read_frame(store)
         if not frame.answers:
             frame = make_frame(study, store)
         if args.replace:
             items = {answer.item_id for answer in frame.answers}
             frame = Frame(answers=frame.answers, units=read_units(args.replace, frame.answers, items))
-        _store_frame(store, frame)
+        _store_frame(store, frame, replaces=bool(args.replace))
     if args.file:
         write_units(frame.units, {answer.id: answer.text for answer in frame.answers}, Path(args.file))
     where = f", written to {args.file}" if args.file else ""
@@ -71,8 +71,15 @@ def show_units(args: argparse.Namespace, study: Study) -> None:
     emit(args, {"units": len(frame.units), "answers": len(frame.answers), "first": first}, text)
 
 
-def _store_frame(store: Store, frame: Frame) -> None:
+def _refuse_drawn(store: Store) -> None:
+    if store.open_answers.read_draw():
+        raise BadInput("--replace: the units cannot change, because questions about them were drawn")
+
+
+def _store_frame(store: Store, frame: Frame, *, replaces: bool) -> None:
     with store.together(exclusive=True):
+        if replaces:
+            _refuse_drawn(store)  # again, because another command may have drawn questions meanwhile
         if not store.open_answers.read_draw():
             store.open_answers.remove_frame()
             store.open_answers.add_answers(frame.answers)

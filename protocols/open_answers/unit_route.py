@@ -80,8 +80,9 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
     Raises
     ------
     BadInput
-        If no model was run; if `questions` is given although questions were drawn before; or if study.toml
-        requests an overlap although every field has only one expert.
+        If no model was run; if `questions` is given although questions were drawn before; if another command
+        draws questions meanwhile; or if study.toml requests an overlap although every field has only one
+        expert.
     ModelError
         If the splitter or the judge does not reply; replies received before are stored and used next time.
     DataError
@@ -100,11 +101,11 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
                 "ask the questions that follow from the answers, leave out --questions; for another draw, "
                 "start a new study"
             )
-        frame = read_frame(store)
-        if not frame.answers:
-            frame = make_frame(study, store)
+        stored = read_frame(store)
+        frame = stored if stored.answers else make_frame(study, store)
         ask_judge(study, store, frame, items)
         with store.together(exclusive=True):
+            _refuse_other_draw(store, stored, is_drawn=bool(drawn))
             freeze = DesignFreeze(study, store)
             store.content.add_items(items.values())
             if not drawn:
@@ -122,6 +123,15 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
                 again = insert_overlap(study, store, roster, _find_colleagues(store, frame, roster), draws)
             freeze.end(new + again.new)
         return _describe(store, frame, new, again)
+
+
+def _refuse_other_draw(store: Store, frame: Frame, *, is_drawn: bool) -> None:
+    """Refuse to draw if another command has drawn questions or changed the stored frame meanwhile."""
+    if bool(store.open_answers.read_draw()) != is_drawn or read_frame(store) != frame:
+        raise BadInput(
+            "another command drew this study's questions or changed its units meanwhile; run this command "
+            "again"
+        )
 
 
 def draw_units(

@@ -310,6 +310,30 @@ def test_decision_endpoint_is_asked_once_per_item(
     assert decide["curve"][-1]["stated"] == pytest.approx(expected)
 
 
+def test_decision_endpoint_is_asked_by_one_command_at_a_time(study: Path, oversight: Oversight) -> None:
+    held = list[int]()
+
+    class Handler(DecisionHandler):
+        def do_POST(self) -> None:
+            with Store(read_study("study.toml").store_url) as store:
+                held.append(len(store.locks.find_held()))
+            super().do_POST()
+
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
+        oversight("judge", "ask", "--url", url, "--judge", "decide")
+    assert held == [1] * N
+
+
+def test_password_in_the_url_of_a_decision_endpoint_is_refused_unseen(
+    study: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert main(["judge", "ask", "--url", "http://bob:hunter2secret@127.0.0.1:1", "--judge", "decide"]) == 2
+    told = capsys.readouterr().err
+    assert "--url: must not contain a user or a password" in told
+    assert "hunter2secret" not in told
+
+
 def run_judge(server: FakeOpenAI) -> int:
     """Run the model `told` with log-probabilities, which is the study's judge; return the exit code."""
     text = Path("study.toml").read_text().replace('"wise"', '"told"')

@@ -22,7 +22,7 @@ from oversight.harness.llm import (
 )
 from oversight.harness.llm.asking.batch_run import BatchLimits
 from oversight.harness.store import Batch, Store
-from oversight.harness.types import Item, PredictionStatus, Source
+from oversight.harness.types import Item, Prediction, PredictionStatus, Source
 from tests.fakes.batch_server import FakeBatches, Line, fake_batches, said
 
 PRICES = PriceTable({"big": Price(1.0, 10.0)})
@@ -110,6 +110,21 @@ def test_a_command_killed_while_handing_over_hands_over_once(
         assert collect(store, items, asked) == 0
         assert len(server.batches) == 1
         assert {p.option for p in store.runs.read_predictions(asked.spec.id)} == {0}
+
+
+def test_batch_keeps_the_usage_of_the_failed_calls_that_it_replaces(store: Store, items: list[Item]) -> None:
+    with store, fake_batches(FakeBatches(lambda line: said(line, "red"))) as server:
+        asked = target(server.url)
+        run_id = store.runs.add_run(asked.spec) or asked.spec.id
+        failed = Prediction(
+            "i1", None, PredictionStatus.FAILED, "x", input_tokens=900, output_tokens=90, attempts=3
+        )
+        store.runs.store_predictions([(run_id, failed)])
+        wanted = RequestedItems(store, [item.id for item in items], retry_failed=True)
+        run_batches(wanted, [asked], prices=PRICES, wait=True, limits=QUICK)
+        used = {part.source: part for part in store.runs.sum_usage(run_id)}
+    assert (used[Source.CALL].requests, used[Source.CALL].tokens) == (3, 990)
+    assert used[Source.BATCH].tokens == 6 * 1_100
 
 
 def test_cancelled_requests_may_be_asked_in_another_way(store: Store, items: list[Item]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sqlite3
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ from oversight.harness.store import Store
 from oversight.harness.types import Verdict
 from oversight.protocols.collect.label_studio.labelling_page import check_page
 from oversight.protocols.collect.label_studio.task_payload import TaskSheet
+from oversight.protocols.open_answers import route_units
 from oversight.protocols.routing import read_pending
 from tests.answer_page.conftest import serve
 from tests.fakes.openai_server import Reply, fake_openai
@@ -109,6 +111,73 @@ def test_campaign_by_page_and_spreadsheets_covers_the_key(
     assert found["differences"][0]["low"] > 0  # amber is better than birch
     assert set(found["fields"]) == {"finance", "medicine", "physics"}
     assert oversight("store", "verify")["findings"] == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "unit SET points = points * 2",
+        "unit_draw SET propensity = propensity / 2",
+        "open_answer SET model = 'birch' WHERE model = 'amber' AND item_id = 'open-01'",
+    ],
+)
+def test_changed_units_and_draws_are_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight, change: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, oversight, models=("amber",))
+    oversight("label", "route", "--questions", "60")
+    oversight("label", "audit", "audit.jsonl")
+    for where in ([], ["audit.jsonl"]):
+        assert oversight("store", "verify", *where)["findings"] == []
+    with sqlite3.connect("study.db") as connection:
+        connection.execute(f"UPDATE {change}")
+    [finding] = oversight("store", "verify", code=1)["findings"]
+    assert "altered or replaced after the freeze" in finding
+
+
+def test_two_commands_at_once_make_one_draw(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    oversight: Oversight,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, oversight, models=("amber",))
+    text = Path("study.toml").read_text()
+    Path("other.toml").write_text(f'{text}[experts]\nmodels = ["amber"]\n')
+
+    def draw_meanwhile(_: str, n: int) -> Reply:
+        if n == 0:
+            route_units(read_study("other.toml"), 60)
+        return Reply("0.5")
+
+    with fake_openai(draw_meanwhile) as server, Path("study.toml").open("a") as file:
+        file.write(f'[open]\njudge = "j"\n[models.j]\nmodel = "j"\nendpoint = "{server.url}"\n')
+        file.write("concurrency = 1\nmax_tokens = 9\n")
+        file.flush()
+        capsys.readouterr()
+        assert main(["label", "route", "--questions", "30"]) == 2
+    assert "another command drew this study's questions" in capsys.readouterr().err
+    with open_store() as store:
+        drawn = {row.number for row in store.open_answers.read_draw()}
+        assert 50 <= len(drawn) == len(store.content.read_questions())
+
+
+def test_missing_item_is_reported_without_advice_to_remove_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    oversight: Oversight,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, oversight, models=("amber",))
+    lines = Path("items.jsonl").read_text().splitlines(keepends=True)
+    Path("items.jsonl").write_text("".join(lines[1:]))
+    capsys.readouterr()
+    main(["predictions", "export", "all.csv"])
+    assert "open-01; estimates still include them" in (told := capsys.readouterr().err)
+    assert told.rstrip().endswith("or start a new study")
 
 
 def test_equal_answers_are_asked_once(

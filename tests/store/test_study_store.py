@@ -54,6 +54,19 @@ def test_writing_twice_changes_nothing(url: str, items: list[Item]) -> None:
         )
 
 
+def test_last_run_is_the_newest_after_the_clock_was_set_back(tmp_path: Path) -> None:
+    other = SPEC.model_copy(update={"temperature": 0.5})
+    path = tmp_path / "s.db"
+    with Store(f"sqlite:///{path}") as store:
+        store.runs.add_run(SPEC)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE run SET created = '2999-12-31T23:59:59+00:00'")
+    with Store(f"sqlite:///{path}") as store:
+        for spec, before in ((other, SPEC), (SPEC, other)):
+            assert store.runs.add_run(spec) == before.id
+            assert store.runs.read_runs()[-1]["id"] == spec.id
+
+
 def test_a_later_prediction_takes_the_place_of_a_failed_one(url: str, items: list[Item]) -> None:
     with Store(url) as store:
         store.content.add_items(items)

@@ -32,12 +32,12 @@ _END = re.compile(rb',"chain":"([0-9a-f]{64})"\}\n\Z')
 _LENGTH = len(b',"chain":"') + 64 + len(b'"}\n')
 _COVERS = (
     "events: every field, in a chain of links",
-    "questions, assignments, control questions, draws of items: every stored field",
+    "questions, assignments, control questions, draws of items and of units: every stored field",
     "answers: question, person, value and source",
     "comments: as salted digests, if an event is about the answer alone",
 )
 _LEAVES_OUT = (
-    "texts and options of items, and what models answered",
+    "texts of items, units and answers, options of items, and what models answered",
     "the secret key of question ids: only the study's database can check them",
     "answers stored by a version without an audit trail, which are marked",
     "comments of answers that came in batches, and places of those that did not",

@@ -17,7 +17,7 @@ import orjson
 
 from oversight.harness.config import Study
 from oversight.harness.output import read_text
-from oversight.harness.store import AuditEvent, RowsDigest, Store
+from oversight.harness.store import DESIGN_PARTS, AuditEvent, Store
 
 _SETTINGS: Any = {
     "study": {"name", "seed"}, "items": True, "experts": True, "people": True,
@@ -59,7 +59,8 @@ class DesignFreeze:
         if not new:
             if self._before is None:
                 return  # nothing was drawn yet, or only by an older version, which did not record freezes
-            numbers = {name: part["number"] for name, part in self._before.detail["parts"].items()}
+            parts = self._before.detail["parts"]
+            numbers = {name: parts[name]["number"] if name in parts else 0 for name in DESIGN_PARTS}
             if numbers == self._store.design.count_parts() and not find_changes(self._before.detail, frozen):
                 return
         told = {
@@ -91,7 +92,9 @@ def compare_parts(frozen: Mapping[str, Any], now: Mapping[str, Mapping[str, Any]
     """Return one sentence per part of the design that differs from its frozen state."""
     found = []
     for name, part in now.items():
-        before = frozen["parts"].get(name, {"number": 0, "digest": RowsDigest().digest()})
+        before = frozen["parts"].get(name)
+        if before is None:  # the version that froze the design did not record this part
+            continue
         what = name.replace("_", " ")
         if part["number"] != before["number"]:
             removed = "removed" if part["number"] < before["number"] else "added"

@@ -7,7 +7,7 @@ import math
 import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -167,9 +167,20 @@ class BatchRun:
         self.errors[batch.marker] = copy_error(error, told)
 
     def _note(self, requests: Sequence[tuple[str, int]]) -> Batch:
-        """Record a batch that is about to be submitted."""
-        batch = Batch(uuid.uuid4().hex, self.target.spec.id, None, "sending", tuple(requests))
-        self.store.calls.add_batch(batch)
+        """Record a batch that is about to be submitted.
+
+        The usage of the failed answers that it will replace is charged to the run, so that it stays counted.
+        """
+        run_id, runs, calls = self.target.spec.id, self.store.runs, self.store.calls
+        batch = Batch(uuid.uuid4().hex, run_id, None, "sending", tuple(requests))
+        with self.store.together():
+            stored = runs.read_failed(run_id)
+            failed = [stored[request] for request in requests if request in stored]
+            for p in failed:
+                calls.charge(run_id, Usage(p.attempts, p.input_tokens, p.output_tokens))
+            free = [replace(p, attempts=0, input_tokens=0, output_tokens=0) for p in failed]
+            runs.store_predictions([(run_id, p) for p in free])
+            calls.add_batch(batch)
         return batch
 
     def _close(self, batch: Batch, state: str) -> None:

@@ -12,6 +12,7 @@ import orjson
 import sqlalchemy as sa
 
 from oversight.harness.store.database import Repository
+from oversight.harness.store.open_answers import DrawnExpert
 from oversight.harness.store.serialization import read_json
 from oversight.harness.store.tables.content_tables import (
     AnswerRow,
@@ -21,9 +22,12 @@ from oversight.harness.store.tables.content_tables import (
     GoldItemRow,
     ItemDrawRow,
     ItemRow,
+    OpenAnswerRow,
     PoolItemRow,
     QuestionRow,
     RatingRow,
+    UnitDrawRow,
+    UnitRow,
 )
 from oversight.harness.store.tables.insertion import count_rows
 from oversight.harness.types import Assignment, Question
@@ -88,6 +92,14 @@ DESIGN_PARTS = {
     ),
     "drawn_items": DesignPart(
         PoolItemRow.__table__, ("item_id", "stratum", "batch", "chance"), ("item_id",), True
+    ),
+    # The ids of open answers and units are hashes of their texts, which may be confidential.
+    "open_answers": DesignPart(OpenAnswerRow.__table__, ("id", "item_id", "model"), ("id",)),
+    "units": DesignPart(
+        UnitRow.__table__, ("id", "item_id", "answer", "place", "points", "field", "origin"), ("id",)
+    ),
+    "unit_draws": DesignPart(
+        UnitDrawRow.__table__, tuple(f.name for f in fields(DrawnExpert)), ("row", "attempt")
     ),
 }
 
