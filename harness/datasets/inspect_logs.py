@@ -15,7 +15,6 @@ from typing import Any
 
 from oversight.harness.datasets.log_fields import (
     OWN_FILE,
-    find_listed_options,
     read_each,
     read_metadata,
     read_texts,
@@ -25,7 +24,7 @@ from oversight.harness.datasets.row import Row, parse_json
 from oversight.harness.distribution import install_line
 from oversight.harness.errors import DataError
 from oversight.harness.output import shorten
-from oversight.harness.types import ForeignAnswer, PredictionStatus
+from oversight.harness.types import ForeignAnswer, PredictionStatus, find_listed_order
 
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # header of a member of a ZIP archive, up to its name
@@ -117,18 +116,16 @@ def _read_shuffled(answer: ForeignAnswer, scores: Mapping[str, Any], *, shuffles
     chosen = next(
         filter(None, (_read_answer(scores[name]) for name in (*shown, "choice") if name in scores)), None
     )
-    letters = [chr(ord("A") + place) for place in range(len(answer.options))]
     told = next((text.partition("\nShuffled answer:")[0] for text in shown.values()), answer.prompt)
-    listed = find_listed_options(told, letters)
-    is_whole = sorted(listed) == sorted(map(str.strip, answer.options))
-    is_moved = is_whole and listed != tuple(map(str.strip, answer.options))
+    order = find_listed_order(answer.options, told)
+    is_moved = order is not None and order != tuple(range(len(order)))
     is_restored = _RESTORED.fullmatch(answer.raw) and (shown or not is_moved)
     if is_restored or not (shown or shuffles or is_moved):
         return answer
     if chosen is not None:
         return answer._replace(answer=_place_letter(chosen, answer.options))
-    if is_whole:
-        return answer._replace(options=listed, answer=None)
+    if order is not None:
+        return answer._replace(options=tuple(answer.options[place] for place in order), answer=None)
     return answer._replace(status=PredictionStatus.UNREADABLE.value, error="letter")
 
 
