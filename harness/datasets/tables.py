@@ -528,7 +528,8 @@ def _refuse_other_items(field: str, values: Any, items: Sequence[Item]) -> None:
     if index is None or callable(index):
         return
     ids, given = [item.id for item in items], [str(name) for name in index]
-    if given != ids and set(given) & set(ids) and given != [str(place) for place in range(len(given))]:
+    is_default = given == [str(place) for place in range(len(given))] and set(given) != set(ids)
+    if given != ids and set(given) & set(ids) and not is_default:
         raise DataError("the index must contain the ids of the items, in the same order", field=field)
 
 
