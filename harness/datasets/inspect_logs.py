@@ -41,8 +41,8 @@ def read_inspect(path: Path) -> Iterator[ForeignAnswer]:
     If several scorers extracted an answer from a reply, the first scorer's answer is used. If none did, the
     reply is parsed like the reply of a model that this project calls. The question is the sample's input,
     without system messages. Invalidated samples are left out. Of a model's output, only the first choice is
-    read. Letters denote the sample's choices. Without choices, they denote the options that the last user
-    message lists.
+    read. Letters denote the sample's choices, in the order of the last user message if it lists them. Without
+    choices, they denote the options that this message lists.
 
     Raises
     ------
