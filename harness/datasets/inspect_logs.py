@@ -6,7 +6,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
@@ -15,7 +15,6 @@ from typing import Any
 
 from oversight.harness.datasets.log_fields import (
     OWN_FILE,
-    find_listed_options,
     read_each,
     read_metadata,
     read_texts,
@@ -25,7 +24,7 @@ from oversight.harness.datasets.row import Row, parse_json
 from oversight.harness.distribution import install_line
 from oversight.harness.errors import DataError
 from oversight.harness.output import shorten
-from oversight.harness.types import ForeignAnswer, PredictionStatus
+from oversight.harness.types import ForeignAnswer, PredictionStatus, find_listed_order
 
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # header of a member of a ZIP archive, up to its name
@@ -42,8 +41,8 @@ def read_inspect(path: Path) -> Iterator[ForeignAnswer]:
     If several scorers extracted an answer from a reply, the first scorer's answer is used. If none did, the
     reply is parsed like the reply of a model that this project calls. The question is the sample's input,
     without system messages. Invalidated samples are left out. Of a model's output, only the first choice is
-    read. Letters denote the sample's choices. Without choices, they denote the options that the last user
-    message lists.
+    read. Letters denote the sample's choices, in the order of the last user message if it lists them. Without
+    choices, they denote the options that this message lists.
 
     Raises
     ------
@@ -61,8 +60,7 @@ def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
         return [ForeignAnswer(sample.line, name, left_out="invalidated sample")]
     choices = sample.find_field("output.choices") or [{}]
     scores = _scores(sample)
-    answers = (str(score["answer"]).strip() for score in scores if isinstance(score.get("answer"), str))
-    answer = next(filter(None, answers), None)
+    answer = next(filter(None, map(_read_answer, scores.values())), None)
     raw, error, limit = _completion(sample), sample.find_field("error"), sample.find_field("limit.type")
     text, gap = _question(sample)
     options = read_texts(sample, "choices", sample.find_field("choices") or ())
@@ -84,16 +82,21 @@ def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
         prompt=_last_sent(sample),
         meta=read_metadata(sample.find_field("metadata")),
     )
-    if answer is None and options and not error:
+    if options and not error:
         found = _read_shuffled(found, scores, shuffles=shuffles)
     further = ForeignAnswer(sample.line, name, left_out="further choice of an output")
     return [found, *[further] * (len(choices) - 1)]
 
 
-def _scores(sample: Row) -> list[dict[str, Any]]:
-    """Return every score of a sample; the oldest logs have only one ``score``."""
-    scores = [*(sample.find_field("scores") or {}).values(), sample.find_field("score")]
-    return [score for score in scores if isinstance(score, dict)]
+def _scores(sample: Row) -> dict[str, dict[str, Any]]:
+    """Return every score of a sample by its scorer; the oldest logs have only one ``score``."""
+    scores = {**(sample.find_field("scores") or {}), "": sample.find_field("score")}
+    return {name: score for name, score in scores.items() if isinstance(score, dict)}
+
+
+def _read_answer(score: Mapping[str, Any]) -> str | None:
+    answer = score.get("answer")
+    return (answer.strip() or None) if isinstance(answer, str) else None
 
 
 def _place_letter(answer: str | None, options: Sequence[str]) -> str | int | None:
@@ -102,21 +105,32 @@ def _place_letter(answer: str | None, options: Sequence[str]) -> str | int | Non
     return letters.index(answer) if answer in letters else answer
 
 
-def _read_shuffled(answer: ForeignAnswer, scores: list[dict[str, Any]], *, shuffles: bool) -> ForeignAnswer:
-    """Decide how to read a reply without a scorer's answer, because the choices may have been shuffled.
+def _read_shuffled(answer: ForeignAnswer, scores: Mapping[str, Any], *, shuffles: bool) -> ForeignAnswer:
+    """Decide how to read an answer to choices that may have been shuffled.
 
-    inspect-ai restores the original order of the choices only if a scorer read an answer. If the scorer
-    recorded the order that the model saw, the options get this order. If it recorded no order, the letters
-    have no meaning, and the reply is unreadable.
+    inspect-ai restores the original order of the choices only if its solver read an answer, which its scorer
+    ``choice`` then states. If it read none, letters denote the choices in the order that this scorer recorded
+    or that the prompt lists. If neither exists, letters have no meaning, and the reply is unreadable.
     """
-    shown = [str(s.get("explanation")) for s in scores if str(s.get("explanation")).startswith(_SHUFFLED)]
-    letters = [chr(ord("A") + place) for place in range(len(answer.options))]
-    listed = find_listed_options(shown[0].partition("\nShuffled answer:")[0], letters) if shown else ()
-    if sorted(listed) == sorted(map(str.strip, answer.options)):
-        return answer._replace(options=listed)
-    if shown or (shuffles and not _RESTORED.fullmatch(answer.raw)):
-        return answer._replace(status=PredictionStatus.UNREADABLE.value, error="letter")
-    return answer
+    shown = {name: str(s["explanation"]) for name, s in scores.items() if _is_shuffled(s)}
+    chosen = next(
+        filter(None, (_read_answer(scores[name]) for name in (*shown, "choice") if name in scores)), None
+    )
+    told = next((text.partition("\nShuffled answer:")[0] for text in shown.values()), answer.prompt)
+    order = find_listed_order(answer.options, told)
+    is_moved = order is not None and order != tuple(range(len(order)))
+    is_restored = _RESTORED.fullmatch(answer.raw) and (shown or not is_moved)
+    if is_restored or not (shown or shuffles or is_moved):
+        return answer
+    if chosen is not None:
+        return answer._replace(answer=_place_letter(chosen, answer.options))
+    if order is not None:
+        return answer._replace(options=tuple(answer.options[place] for place in order), answer=None)
+    return answer._replace(status=PredictionStatus.UNREADABLE.value, error="letter")
+
+
+def _is_shuffled(score: Mapping[str, Any]) -> bool:
+    return str(score.get("explanation")).startswith(_SHUFFLED)
 
 
 def _completion(sample: Row) -> str:

@@ -24,7 +24,7 @@ from oversight.harness.datasets.log_fields import (
 from oversight.harness.datasets.row import Row, parse_json
 from oversight.harness.datasets.rows import read_rows
 from oversight.harness.output import shorten
-from oversight.harness.types import ForeignAnswer, fold_text
+from oversight.harness.types import ForeignAnswer, find_listed_order, fold_text
 
 _INVALID = "[invalid]"  # written by lm-eval's filters if they find no answer
 _QUESTIONS = (
@@ -58,9 +58,9 @@ def read_lm_eval(path: Path) -> Iterator[ForeignAnswer]:
     The item's id is the document's ``id`` or, without one, its number. Only the first filter of a file, and
     only the first reply to each request, are read. For multiple choice, the answer is the continuation with
     the highest likelihood, and the confidence is this continuation's share of the total likelihood. If
-    continuations are letters or numbers, they denote the options of the document. If the document has no
-    options, letters denote the options that the prompt lists. If no known field contains the question, the
-    prompt is the text.
+    continuations are letters or numbers, they denote the options of the document. If the prompt lists the
+    options, letters denote them in this order. If no known field contains the question, the prompt is the
+    text.
 
     Raises
     ------
@@ -109,6 +109,8 @@ def _read_sample(row: Row) -> list[ForeignAnswer]:
     said = said[0] if isinstance(said, list) and said else said
     answer = None if not isinstance(said, str) or said == _INVALID else said
     labels, options = next(iter(_list_options(document)), ((), _find_listed(row, text or prompt)))
+    if shown := _order_as_shown(options, prompt):
+        labels, options = (), shown
     found = ForeignAnswer(
         line=row.line,
         id=name,
@@ -156,8 +158,12 @@ def _read_choice(
         told = "there is only one continuation, so no option was chosen; such tasks cannot be read"
         raise row.error("arguments", told)
     best, share = _choose(row, scores, len(said))
-    places, options = _match_options(row, [each.strip() for each in said], text, prompt)
-    meta = _read_metadata(row.need("doc", dict))
+    document, said = row.need("doc", dict), [each.strip() for each in said]
+    letters = None if said[0].isdecimal() else place_labels(said)
+    listed = (_order_as_shown(texts, prompt) for _, texts in _list_options(document) if letters)
+    shown = next((options for options in listed if len(options) == len(said)), None)
+    places, options = (letters, shown) if letters and shown else _match_options(row, said, text, prompt)
+    meta = _read_metadata(document)
     return ForeignAnswer(
         row.line, name, text or prompt, options, places[best], confidence=share, gap=gap, meta=meta
     )
@@ -219,6 +225,11 @@ def _match_options(
         if not place_labels(texts) and all(map(contains, folded, map(fold_text, texts))):
             return range(k), texts
     return range(k), tuple(said)
+
+
+def _order_as_shown(options: Sequence[str], prompt: str) -> tuple[str, ...]:
+    """Return the options in the order in which the prompt lists them; empty if it does not list all."""
+    return tuple(options[place] for place in find_listed_order(options, prompt) or ())
 
 
 def _list_options(document: dict[str, Any]) -> list[_Listed]:

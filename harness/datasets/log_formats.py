@@ -44,8 +44,8 @@ def read_table(path: Path) -> Iterator[ForeignAnswer]:
 
     The table needs a column ``id`` or ``text``, and a column ``prediction`` or ``raw``. A column ``question``
     replaces ``text``. ``error``, ``confidence``, ``sample``, ``model``, ``input_tokens`` and
-    ``output_tokens`` are read if present; other columns are metadata. Exports of a study (``item_id``,
-    ``status``, ``option_text``, …) are read without renaming columns.
+    ``output_tokens`` are read if present, and ``failed`` in ``status``; other columns are metadata.
+    Exports of a study (``item_id``, ``status``, ``option_text``, …) are read without renaming columns.
 
     Raises
     ------
@@ -103,6 +103,7 @@ def _table_answer(row: Row) -> ForeignAnswer:
             "error", f"is {shorten(error)}, but the row has a prediction; leave one of them empty"
         )
     text = next((row.text(name).strip() for name in _ASKED if isinstance(row.find_field(name), str)), "")
+    is_known = row.find_field("status") in list(PredictionStatus)
     return ForeignAnswer(
         line=row.line,
         id=row.text("id").strip(),
@@ -117,7 +118,7 @@ def _table_answer(row: Row) -> ForeignAnswer:
         model=row.text("model").strip(),
         options=_read_options(row),
         prompt=_read_prompt(row, text),
-        meta=read_metadata(row.fields, _READ),
+        meta=read_metadata(row.fields, _READ | ({"status"} if is_known else set())),
     )
 
 
@@ -143,10 +144,13 @@ def _read_prompt(row: Row, text: str) -> str:
 
 
 def _read_error(row: Row) -> str:
-    """Return the reason for a failed call; empty if the column's value says that there was no error."""
+    """Return the reason for a failed call; empty if no column says that the call failed."""
     value = row.find_field("error")
     said = str(value) if isinstance(value, bool) else row.text("error").strip()
-    return "" if said.casefold() in _NO_ERROR else said
+    if said.casefold() not in _NO_ERROR:
+        return said
+    failed = PredictionStatus.FAILED
+    return str(failed) if row.find_field("status") == failed and not row.find_field("prediction") else ""
 
 
 _Key = str | tuple[str, str, int]

@@ -188,7 +188,8 @@ def predictions_from_frame(
     ----------
     source
         Frame or file with columns for the item's id and the text of the predicted option; an empty prediction
-        is read as unreadable and counts as wrong. The column with the confidence in [0, 1] is optional.
+        is read as unreadable and counts as wrong, unless a column ``status`` says ``failed``. The column with
+        the confidence in [0, 1] is optional.
     items
         The items. If an item has no row, the model counts as not run on it. If all items have the same
         options, a list of these options may be given instead; then any id is accepted.
@@ -214,14 +215,18 @@ def predictions_from_frame(
         if name in found:
             raise row.error(id_column, f"the id {name!r} occurs twice")
         place = _find_place(row, prediction_column, said, name, options) if said else None
+        is_failed = row.find_field("status") == PredictionStatus.FAILED
+        if said and is_failed:
+            raise row.error("status", f"is failed, but the row has a prediction, {said!r}")
         sure = row.number(confidence_column)
         if sure is not None and not 0 <= sure <= 1:
             raise row.error(confidence_column, f"must be between 0 and 1, is {sure:g}")
+        missing = PredictionStatus.FAILED if is_failed else PredictionStatus.UNREADABLE
         found[name] = Prediction(
             name,
             place,
-            PredictionStatus.OK if said else PredictionStatus.UNREADABLE,
-            reason="" if said else "empty",
+            PredictionStatus.OK if said else missing,
+            reason="" if said else "failed" if is_failed else "empty",
             confidence=sure,
             source=Origin.IMPORT,
         )
@@ -528,7 +533,8 @@ def _refuse_other_items(field: str, values: Any, items: Sequence[Item]) -> None:
     if index is None or callable(index):
         return
     ids, given = [item.id for item in items], [str(name) for name in index]
-    if given != ids and set(given) & set(ids) and given != [str(place) for place in range(len(given))]:
+    is_default = given == [str(place) for place in range(len(given))] and set(given) != set(ids)
+    if given != ids and set(given) & set(ids) and not is_default:
         raise DataError("the index must contain the ids of the items, in the same order", field=field)
 
 

@@ -58,8 +58,7 @@ def _read_records(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, lis
         if len(sheets) > 1:
             sheets = _pick_sheet(path, sheets, columns)
         for sheet in sheets:
-            if columns:
-                _refuse_lost_cells(path, sheet.title, columns)
+            _refuse_lost_cells(path, sheet.title, columns)
             yield from _read_sheet(sheet)
     finally:
         book.close()
@@ -100,7 +99,7 @@ def _open_book(path: Path) -> tuple[Any, list[Any]]:
 
 
 def _refuse_lost_cells(path: Path, title: str, columns: Sequence[str]) -> None:
-    """Raise DataError if cells of required columns look filled in but have no readable value.
+    """Raise DataError if cells of required columns (default: all) look filled in but have no readable value.
 
     A formula has a value only after a spreadsheet program has calculated it. Of merged cells, only the first
     has a value.
@@ -115,8 +114,10 @@ def _refuse_lost_cells(path: Path, title: str, columns: Sequence[str]) -> None:
     values = openpyxl.load_workbook(path, data_only=True)[title]
     rows = (row for row in written.iter_rows() if any(cell.value is not None for cell in row))
     header = next(rows, ())
-    names = tidy_header(["" if cell.value is None else str(cell.value) for cell in header])
-    needed = {cell.column: name for cell, name in zip(header, names, strict=False) if name in columns}
+    names = ["" if cell.value is None else str(cell.value) for cell in header]
+    required = columns or list(filter(None, names))
+    named = zip(header, tidy_header(names) if columns else names, strict=False)
+    needed = {cell.column: name for cell, name in named if name in required}
     for merged in written.merged_cells.ranges:
         name = next((needed[c] for c in range(merged.min_col, merged.max_col + 1) if c in needed), None)
         if name is not None:
@@ -124,7 +125,10 @@ def _refuse_lost_cells(path: Path, title: str, columns: Sequence[str]) -> None:
             raise DataError(told, file=path, line=merged.min_row, field=name)
     for row in rows:
         for cell in row:
-            if cell.data_type == "f" and cell.column in needed and values[cell.coordinate].value is None:
+            if cell.data_type != "f" or cell.column not in needed:
+                continue
+            found = values[cell.coordinate]
+            if found.value is None and found.data_type != "str":  # a calculated empty text is "str"
                 told = f"{cell.coordinate} is a formula without a calculated value; enter the value"
                 raise DataError(told, file=path, line=cell.row, field=needed[cell.column])
 

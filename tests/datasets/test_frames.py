@@ -136,6 +136,15 @@ def test_predictions_are_read_from_a_frame(items: list[ov.Item]) -> None:
     ]
 
 
+def test_failed_calls_of_an_exported_frame_stay_failed(items: list[ov.Item]) -> None:
+    frame = pd.DataFrame({"item_id": ["b", "a"], "option_text": ["q", None], "status": ["ok", "failed"]})
+    columns = {"id_column": "item_id", "prediction_column": "option_text"}
+    found = ov.predictions_from_frame(frame, items, **columns)
+    assert [p.status for p in found] == [ov.PredictionStatus.OK, ov.PredictionStatus.FAILED]
+    with pytest.raises(ov.DataError, match="column 'status': is failed, but the row has a prediction, 'q'"):
+        ov.predictions_from_frame(frame.assign(status="failed"), items, **columns)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

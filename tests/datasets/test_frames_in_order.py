@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,9 @@ def test_rows_in_another_order_are_refused() -> None:
     told = "the index must contain the ids of the items, in the same order"
     with pytest.raises(DataError, match=rf"\[predicted\]: {told}"):
         predictions_from_arrays(ITEMS, pd.Series(COLOURS, index=IDS[2::-1]))
+    numbered = [replace(item, id=str(number)) for item, number in zip(ITEMS, (2, 0, 1), strict=True)]
+    with pytest.raises(DataError, match=told):  # the index may be the default one, or hold the ids
+        predictions_from_arrays(numbered, pd.Series(COLOURS))
     table = pd.DataFrame(np.eye(3) * 0.7 + 0.1, columns=COLOURS, index=IDS[:3])
     assert [p.option for p in predictions_from_arrays(ITEMS, probabilities=table)] == [0, 1, 2]
     assert predictions_from_arrays(ITEMS, COLOURS, probabilities=table)[2].confidence == pytest.approx(0.8)

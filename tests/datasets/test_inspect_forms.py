@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from oversight.harness import DataError
+from oversight.harness.llm import read_foreign_option
 from oversight.harness.types import ForeignAnswer
 from tests.datasets.foreign_answers import read_foreign
 
@@ -150,6 +151,26 @@ def test_letters_of_shuffled_choices_mean_nothing_without_a_scorer(tmp_path: Pat
     restored, left = sample(1, "ANSWER: B", choices=TASTES), sample(2, "I take B", choices=TASTES)
     assert [a.status for a in read(tmp_path, restored, left, plan=plan)] == ["", "unreadable"]
     assert [a.status for a in read(tmp_path, restored, left)] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("reply", "scores", "shuffle", "option"),
+    [
+        ("B", {"choice": {"answer": ""}, "includes": {"answer": "B"}}, True, "sour"),
+        ("B", {"match": {"answer": "B"}}, True, "sour"),
+        ("ANSWER: B", {"answer": {"answer": "B"}}, None, "sour"),  # another solver moved the choices
+        ("ANSWER: C", {"choice": {"answer": "C"}}, None, "salty"),
+        ("sweet", {"includes": {"answer": "sweet"}}, True, "sweet"),
+    ],
+)
+def test_letters_that_scorers_copied_name_the_choices_of_the_prompt(
+    reply: str, scores: object, shuffle: object, option: str, tmp_path: Path
+) -> None:
+    plan = {"steps": [{"solver": "multiple_choice", "params": {"shuffle": shuffle}}]}
+    messages = [user("Lemons are?\n\nA) sweet\nB) sour\nC) salty"), assistant(reply)]
+    (answer,) = read(tmp_path, sample(1, reply, choices=TASTES, messages=messages, scores=scores), plan=plan)
+    found, *_ = read_foreign_option(answer, "1", tuple(TASTES), "log.json")
+    assert found == TASTES.index(option)
 
 
 def test_errors_limits_and_lengths_are_distinguished(tmp_path: Path) -> None:

@@ -143,6 +143,8 @@ LOGS: dict[str, tuple[Callable[..., str], str, str]] = {
     "inspect, solver": (solved, "l.json", "inspect"),
     "lm-eval": (lm_eval, "samples_t.jsonl", "lm-eval"),
     "lm-eval, filter": (lambda p, r: lm_eval(p, r, said="[invalid]"), "samples_t.jsonl", "lm-eval"),
+    "lm-eval, choices": (lambda p, r: lm_eval(p, r, choices=list(CLASSES)), "samples_t.jsonl", "lm-eval"),
+    "lm-eval, likelihoods": (scored_letters, "samples_t.jsonl", "lm-eval"),
     "helm": (helm, "scenario_state.json", "helm"),
     "table": (table, "t.jsonl", "table"),
     "table, question": (lambda p, r: table(p, r, column="question"), "t.jsonl", "table"),
@@ -154,10 +156,8 @@ LOGS: dict[str, tuple[Callable[..., str], str, str]] = {
 ORDERED: dict[str, tuple[Callable[..., str], str, str]] = {
     "inspect": (lambda p, r: inspect(p, r, choices=list(CLASSES)), "l.json", "inspect"),
     "inspect, scorer": (lambda p, r: scored(p, r, choices=list(CLASSES)), "l.json", "inspect"),
-    "lm-eval": (lambda p, r: lm_eval(p, r, choices=list(CLASSES)), "samples_t.jsonl", "lm-eval"),
-    "lm-eval, likelihoods": (scored_letters, "samples_t.jsonl", "lm-eval"),
 }
-"""Logs with a field that orders the options."""
+"""Logs without messages, whose choices have another order than a list in the input."""
 
 
 def read_options(oversight: Oversight) -> list[str | None]:
@@ -175,7 +175,7 @@ def test_letters_denote_the_options_that_the_prompt_lists(
 
 
 @pytest.mark.parametrize("name", ORDERED)
-def test_order_in_a_field_of_the_log_counts_more_than_the_prompt(
+def test_letters_denote_the_choices_if_no_sent_message_is_known(
     name: str, oversight: Oversight, import_log: Callable[..., Any]
 ) -> None:
     write, *rest = ORDERED[name]

@@ -47,7 +47,25 @@ def read(tmp_path: Path, *samples: object) -> list[ForeignAnswer]:
 
 TASTES = ("sour", "sweet", "salty", "bitter")
 PASSAGE = "Lemons grow on trees and hold much citric acid."
+MOVED = "Lemons are?\nA. bitter\nB. salty\nC. sweet\nD. sour\nAnswer:"
 CASES: dict[str, tuple[dict[str, Any], str, tuple[str, ...], int]] = {
+    "letters of choices in the prompt's order": (
+        score({"question": "Lemons are?", "choices": TASTES, "answer": 0}, "ABCD", 3, MOVED),
+        "Lemons are?",
+        TASTES[::-1],
+        3,
+    ),
+    "a letter generated in the prompt's order": (
+        generate(
+            {"question": "Lemons are?", "choices": TASTES},
+            "(B)",
+            "B",
+            arguments={"gen_args_0": {"arg_0": MOVED, "arg_1": {}}},
+        ),
+        "Lemons are?",
+        TASTES[::-1],
+        1,
+    ),
     "mmlu": (
         score({"question": "Lemons are?", "choices": TASTES, "answer": 0}, "ABCD", 2),
         "Lemons are?",

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oversight.harness import BadInput, DataError
-from oversight.harness.datasets import BadRows, read_filled_portions
+from oversight.harness.datasets import BadRows, read_filled_portions, read_rows
 from oversight.harness.types import Item
 from oversight.protocols.collect import export_questions, read_answers, read_panel
 from oversight.protocols.collect.spreadsheets.cells import guard
@@ -119,6 +119,27 @@ def test_cells_that_hold_no_value_are_refused(tmp_path: Path) -> None:
 
     assert "F3 is a formula without a calculated value" in refuse(lambda sheet: sheet.cell(3, 6, "=TRUE()"))
     assert "the cells F2:F4 are merged" in refuse(lambda sheet: sheet.merge_cells("F2:F4"))
+
+
+def test_tables_with_cells_that_hold_no_value_are_refused(tmp_path: Path) -> None:
+    book, path = openpyxl.Workbook(), tmp_path / "predictions.xlsx"
+    sheet: Any = book.active
+    for row in (["id", "prediction"], ["a", "sour"], ["b", '=IF(B2="sour","","?")']):
+        sheet.append(row)
+    book.save(path)
+    with pytest.raises(DataError, match=r"3 \[prediction\]: B3 is a formula without a calculated value"):
+        list(read_rows(path))
+    with zipfile.ZipFile(path) as packed:
+        parts = {name: packed.read(name) for name in packed.namelist()}
+    with zipfile.ZipFile(path, "w") as packed:  # the formula's value is an empty text
+        for name, part in parts.items():
+            packed.writestr(name, part.replace(b'<c r="B3">', b'<c r="B3" t="str">'))
+    assert [row.fields["prediction"] for row in read_rows(path)] == ["sour", ""]
+    sheet["B3"] = None
+    sheet.merge_cells("B2:B3")
+    book.save(path)
+    with pytest.raises(DataError, match="the cells B2:B3 are merged"):
+        list(read_rows(path))
 
 
 def test_workbooks_from_hospitals_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
