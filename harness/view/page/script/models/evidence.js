@@ -82,7 +82,7 @@ export function whatWasRun(overview) {
   const versions = Object.entries(overview.versions).map(([name, version]) => `${name} ${version}`).join(", ");
   return foldedSection("What was run",
     pairList([
-      ["protocol", `${overview.protocol}, seed ${overview.seed}`],
+      ["protocol", overview.protocol],
       ["questions", overview.asked],
       ["options", overview.options.map((k) => `${plural(k.items, "item")} with ${k.options} options`).join(", ")],
       ["versions", versions],

@@ -239,7 +239,6 @@ function runPairs(search) {
       ["optimiser", search.optimiser || "none"],
       ["start", search.start_name],
       ["fitness", search.fitness],
-      ["seed", search.seed],
     ]),
     el("details", {}, el("summary", {}, "all settings"), el("pre", {}, JSON.stringify(search.settings, null, 2))),
   ];
