@@ -82,10 +82,11 @@ def _answer(found: Parity) -> list[str]:
     if found.stratify:
         answer += " Each row is a range of certainty."
     low, value, high = (f"{100 * x:+.1f}" for x in (gap.low, gap.value, gap.high))
+    doubt = "" if gap.holds else " (!)"
     return [
-        f"Does the model do as well as the humans?   {answer}",
+        f"Does the model do as well as the humans?   {answer}{doubt}",
         "",
-        f"  human − model   {value} points   {100 * found.level:g} % interval {low} to {high}   "
+        f"  human − model   {value} points   {100 * found.level:g} % interval {low} to {high}{doubt}   "
         f"p = {found.overall.p_value:.2g}",
     ]
 
@@ -133,7 +134,7 @@ def _three(s: Scores) -> str:
 
 def _cell(s: Share, sign: str = "") -> str:
     value, low, high = 100 * s.value, 100 * s.low, 100 * s.high
-    return f"{value:{sign}.1f} [{low:{sign}.1f}, {high:{sign}.1f}]"
+    return f"{value:{sign}.1f} [{low:{sign}.1f}, {high:{sign}.1f}]" + ("" if s.holds else " (!)")
 
 
 def _detection(found: Parity) -> list[Any]:

@@ -13,14 +13,14 @@ export function clusterNote(items, clusters) {
   return clusters === null ? [] : [`${count(items)} items in ${plural(clusters, "cluster")}, which are the independent units`];
 }
 
-/** An interval of shares, in percent. */
-export function percentInterval(low, high) {
-  return `${percent(low)} – ${percent(high)}`;
+/** An interval of shares, in percent; "(!)" marks an interval that may not hold. */
+export function percentInterval({ low, high, holds }) {
+  return `${percent(low)} – ${percent(high)}${holds ? "" : " (!)"}`;
 }
 
-/** An interval of differences, in percentage points. */
-export function pointInterval(low, high) {
-  return `${points(low)} – ${points(high)}`;
+/** An interval of differences, in percentage points; "(!)" marks an interval that may not hold. */
+export function pointInterval({ low, high, holds }) {
+  return `${points(low)} – ${points(high)}${holds ? "" : " (!)"}`;
 }
 
 /** A p-value with 3 decimal places, or 4 if it is below 0.01. */

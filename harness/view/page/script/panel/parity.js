@@ -27,12 +27,12 @@ export function drawParity({ name, file, parity: found }) {
 function parityPicture(name, file, found, bins) {
   const rows = bins.flatMap((bin) => ["human", "model"].map((who, place) => ({
     label: `${binWords(bin)}, ${count(bin.items)} items: ${who}`, value: bin[who].value, low: bin[who].low,
-    high: bin[who].high, mark: bin.p_d, series: place,
+    high: bin[who].high, holds: bin[who].holds, mark: bin.p_d, series: place,
   })));
   return pictureOf({
     name: `parity-${file}`,
     title: `Accuracy of humans and ${name} against the vote, by the winner's share of the votes`,
-    description: rows.map((row) => `${row.label} ${percent(row.value)} (${percentInterval(row.low, row.high)})`).join("; "),
+    description: rows.map((row) => `${row.label} ${percent(row.value)} (${percentInterval(row)})`).join("; "),
     svg: dotPlot({ rows, axis: { title: "accuracy against the vote" } }),
     note: `Intervals ${percent(found.level, 0)}. Upright lines: what can be expected of an expert who draws from the same votes. `
       + `${count(found.humans.length)} humans, ${count(found.voters.length)} voters, ${found.method}.`,
@@ -48,7 +48,7 @@ function parityTable(file, found, bins) {
   const share = (title, key) => [
     { title, number: true, value: (bin) => bin[key].value, node: (bin) => percent(bin[key].value) },
     { title: `${title}, ${percent(found.level, 0)} interval`, number: true,
-      value: (bin) => `${bin[key].low} – ${bin[key].high}`, node: (bin) => percentInterval(bin[key].low, bin[key].high) },
+      value: (bin) => `${bin[key].low} – ${bin[key].high}`, node: (bin) => percentInterval(bin[key]) },
   ];
   return dataTable({
     name: `parity-${file}`,
@@ -63,7 +63,7 @@ function parityTable(file, found, bins) {
       ...share("model", "model"),
       { title: "human − model", number: true, value: (bin) => bin.delta.value, node: (bin) => points(bin.delta.value) },
       { title: "interval", number: true, value: (bin) => `${bin.delta.low} – ${bin.delta.high}`,
-        node: (bin) => pointInterval(bin.delta.low, bin.delta.high) },
+        node: (bin) => pointInterval(bin.delta) },
       { title: "p", number: true, value: (bin) => bin.p_value, node: (bin) => pValue(bin.p_value) },
     ],
     rows: bins,
