@@ -1,7 +1,7 @@
 /** Notes on numbers, and texts of intervals and p-values. */
 
 import { el } from "./dom.js";
-import { count, decimal, percent, plural, points } from "./format.js";
+import { count, decimal, isNumber, percent, plural, points } from "./format.js";
 
 /** Notes as a list, one per line; null without notes. */
 export function noteList(notes) {
@@ -25,5 +25,5 @@ export function pointInterval({ low, high, holds }) {
 
 /** A p-value with 3 decimal places, or 4 if it is below 0.01. */
 export function pValue(p) {
-  return p < 0.0001 ? "< 0.0001" : decimal(p, p < 0.01 ? 4 : 3);
+  return isNumber(p) && p < 0.0001 ? "< 0.0001" : decimal(p, p < 0.01 ? 4 : 3);
 }

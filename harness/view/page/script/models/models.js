@@ -3,7 +3,8 @@
 import { dotPlot, lineChart, scatterPlot } from "../core/chart.js";
 import { el } from "../core/dom.js";
 import { pictureOf } from "../core/figure.js";
-import { NOTHING, count, decimal, dollars, isNumber, percent, points } from "../core/format.js";
+import { NOTHING, count, dollars, isNumber, percent, points } from "../core/format.js";
+import { pValue } from "../core/notes.js";
 import { linkTo } from "../core/route.js";
 import { foldedSection } from "../core/strip.js";
 import { dataTable } from "../core/table.js";
@@ -190,7 +191,7 @@ export function differencesSection(found) {
         { title: "difference", number: true, value: (c) => c.difference, node: (c) => points(c.difference) },
         { title: "low", number: true, value: (c) => c.low, node: (c) => points(c.low) },
         { title: "high", number: true, value: (c) => c.high, node: (c) => points(c.high) },
-        { title: "p", number: true, value: (c) => c.p_value, node: (c) => decimal(c.p_value) },
+        { title: "p", number: true, value: (c) => c.p_value, node: (c) => pValue(c.p_value) },
         { title: "method", value: (c) => c.method + (c.adjusted === "none" ? "" : `, ${c.adjusted}`) },
         { title: "items", number: true, value: (c) => c.items },
         { title: "answers", number: true, value: (c) => c.questions },
