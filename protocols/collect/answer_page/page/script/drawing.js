@@ -57,7 +57,7 @@ export function drawQuestion({ question, value, reviewed }, draft, { answer, kee
 
 /** The text of an open answer with bold headings; the unit that is asked about is highlighted. */
 function drawMarked({ text, question }) {
-  const unit = question.slice(question.indexOf("“") + 1, question.lastIndexOf("”"));
+  const unit = question.slice(question.indexOf("“") + 1, question.lastIndexOf("”")).replace(/\r\n?/g, "\n");
   const start = text.indexOf(`【${unit}】`); // few fonts have these brackets, so the page leaves them out
   if (start < 0) return drawHeadings(text);
   return [...drawHeadings(text.slice(0, start)), el("mark", {}, unit), text.slice(start + unit.length + 2)];
