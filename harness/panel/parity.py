@@ -411,7 +411,7 @@ class Parity(Displayable):
                 b.name,
                 f"{b.items:,}",
                 "–" if b.p_d is None else percent(b.p_d),
-                *(f"{percent(s.value)} [{span(s.low, s.high)}]" for s in (b.human, b.model, b.delta)),
+                *map(_share_text, (b.human, b.model, b.delta)),
                 f"{b.p_value:.2g}",
             )
             for b in (*self.bins, self.overall)
@@ -427,6 +427,10 @@ class Parity(Displayable):
                 notes=(*([rule] if self.stratify else ()), *noted, *self.assumptions),
             ),
         )
+
+
+def _share_text(share: Share) -> str:
+    return f"{percent(share.value)} [{span(share.low, share.high)}]" + ("" if share.holds else " (!)")
 
 
 FEW = 30
