@@ -161,6 +161,7 @@ def test_intervals_of_clusters_are_withheld_below_four_effective_ones() -> None:
     assert found.flags == ("few_clusters",)
     assert found.human.holds
     assert "(!)" not in measure_parity(panel, model)._repr_html_()
+    assert "], 97.5% · " in str(measure_parity(panel, model, level=0.975))
     assert found.detection is not None
     assert found.detection.delta_f1 is not None
     few = panel.clustered({item: str(min(j // 30, 2)) for j, item in enumerate(panel.items)})

@@ -163,7 +163,9 @@ def test_all_parts_of_a_report_show_the_same_moment(tmp_path: Path, oversight: C
     ended.set()
     answering.join()
     told = (tmp_path / "report.html").read_text()
-    data = json.loads(told.partition('<script type="application/json" id="data">')[2].partition("</script>")[0])
+    data = json.loads(
+        told.partition('<script type="application/json" id="data">')[2].partition("</script>")[0]
+    )
     parts = data["parts"]
     counts = {
         "frame": parts["frame"]["rows"]["answer"],

@@ -26,7 +26,7 @@ from oversight.harness.cli.panel_verbs.panel_arguments import (
 from oversight.harness.panel import HumanLevel, Parity, Scores, Share, measure_parity
 from oversight.harness.plot import parity
 from oversight.harness.report import parity_to_json
-from oversight.harness.types import format_number
+from oversight.harness.types import format_number, level_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -95,7 +95,7 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
     head = [
         *_answer(found),
         f"  {found.method} · {len(found.humans)} humans, {len(found.voters)} voters · "
-        f"table in per cent, with {found.level:.0%} intervals",
+        f"table in per cent, with {level_text(found.level)} intervals",
         "",
     ]
     units = ["items"] + (["clusters"] if found.clusters else [])

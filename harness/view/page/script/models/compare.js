@@ -3,7 +3,7 @@
 import { dotPlot } from "../core/chart.js";
 import { el } from "../core/dom.js";
 import { pictureOf } from "../core/figure.js";
-import { count, isNumber, percent, points } from "../core/format.js";
+import { count, isNumber, levelText, points } from "../core/format.js";
 import { itemList, pageLinks, placeOf } from "../items/items.js";
 import { later } from "../core/later.js";
 import { intervalKind, isJoint } from "./models.js";
@@ -50,7 +50,7 @@ function pairPart(found, first, second) {
   const turned = (value) => (isNumber(value) ? sign * value : null); // because −null is 0
   const [low, high] = (sign > 0 ? [pair.low, pair.high] : [pair.high, pair.low]).map(turned);
   const difference = turned(pair.difference);
-  const interval = `${percent(pair.level, 0)} ${intervalKind(pair)}`;
+  const interval = `${levelText(pair.level)} ${intervalKind(pair)}`;
   return el("div", {},
     verdictStrip({
       warning: !pair.holds && `The interval may not hold: ${pair.why}.`,

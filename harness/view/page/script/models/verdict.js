@@ -1,7 +1,7 @@
 /** The verdict on a study's models in one sentence, with a warning if a check failed. */
 
 import { headlineOf, reasonOf } from "./models.js";
-import { percent, plural } from "../core/format.js";
+import { levelText, plural } from "../core/format.js";
 import { later } from "../core/later.js";
 import { readPart } from "../core/source.js";
 import { verdictStrip } from "../core/strip.js";
@@ -32,7 +32,7 @@ export function modelStrip(model, details) {
 
 function accuracyText(model) {
   const quoted = headlineOf(model);
-  return `${quoted.words.value}, ${percent(quoted.level, 0)} interval ${quoted.words.interval}`;
+  return `${quoted.words.value}, ${levelText(quoted.level)} interval ${quoted.words.interval}`;
 }
 
 function rankingVerdict(models, found) {

@@ -3,7 +3,7 @@
 import { dotPlot } from "../core/chart.js";
 import { el } from "../core/dom.js";
 import { pictureOf } from "../core/figure.js";
-import { NOTHING, count, decimal, percent, plural, points } from "../core/format.js";
+import { NOTHING, count, decimal, levelText, percent, plural, points } from "../core/format.js";
 import { clusterNote, noteList, pValue, percentInterval, pointInterval } from "../core/notes.js";
 import { dataTable, pairList } from "../core/table.js";
 
@@ -34,7 +34,7 @@ function parityPicture(name, file, found, bins) {
     title: `Accuracy of humans and ${name} against the vote, by the winner's share of the votes`,
     description: rows.map((row) => `${row.label} ${percent(row.value)} (${percentInterval(row)})`).join("; "),
     svg: dotPlot({ rows, axis: { title: "accuracy against the vote" } }),
-    note: `Intervals ${percent(found.level, 0)}. Upright lines: what can be expected of an expert who draws from the same votes. `
+    note: `Intervals ${levelText(found.level)}. Upright lines: what can be expected of an expert who draws from the same votes. `
       + `${count(found.humans.length)} humans, ${count(found.voters.length)} voters, ${found.method}.`,
   });
 }
@@ -47,7 +47,7 @@ function binWords(bin) {
 function parityTable(file, found, bins) {
   const share = (title, key) => [
     { title, number: true, value: (bin) => bin[key].value, node: (bin) => percent(bin[key].value) },
-    { title: `${title}, ${percent(found.level, 0)} interval`, number: true,
+    { title: `${title}, ${levelText(found.level)} interval`, number: true,
       value: (bin) => `${bin[key].low} – ${bin[key].high}`, node: (bin) => percentInterval(bin[key]) },
   ];
   return dataTable({
