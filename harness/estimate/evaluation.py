@@ -629,7 +629,16 @@ def complete(
 
 
 def explain_unfinished(predictions: PredictionColumns, labels: LabelColumns) -> str:
-    """Return why an estimate from an unfinished run may be biased; empty if the run is finished."""
+    """Return why an estimate from an unfinished run may be biased; empty if the run is finished.
+
+    Examples
+    --------
+    >>> from oversight.harness.columns import align
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
+    >>> explain_unfinished(*align(model, labels))
+    ''
+    """
     if unpredicted := np.count_nonzero(labels.asked & ~predictions.is_there):
         return (
             f"the model answered {np.count_nonzero(predictions.ran)} of {len(predictions) + unpredicted} "
