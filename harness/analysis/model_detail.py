@@ -25,6 +25,7 @@ from oversight.harness.estimate import (
     check_watchable,
     collected_part,
     explain_failures,
+    explain_unfinished,
     growing_accuracy,
 )
 from oversight.harness.store import Store
@@ -170,7 +171,9 @@ def _find_doubt(opened: OpenStudy, model: str, predictions: PredictionColumns, l
     with suppress(EstimateError):  # too few answers: no estimate is possible
         failed = explain_failures(predictions, collected_part(labels, predictions.is_there)[0])
     errors = "" if opened.correction is None else opened.doubt
-    return "; ".join(filter(None, [failed, errors, opened.repeated, opened.explain_choice(model)]))
+    unfinished = explain_unfinished(predictions, labels)
+    found = [failed, unfinished, errors, opened.repeated, opened.explain_choice(model)]
+    return "; ".join(filter(None, found))
 
 
 def _estimate_stratum(

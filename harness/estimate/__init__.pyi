@@ -27,7 +27,7 @@ from .decoding import (
 from .estimators import maximum_likelihood as maximum_likelihood
 from .evaluation import (
     accuracies as accuracies, accuracy as accuracy, check_watchable as check_watchable,
-    growing_accuracy as growing_accuracy,
+    explain_unfinished as explain_unfinished, growing_accuracy as growing_accuracy,
 )
 from .evidence import (
     Evidence as Evidence, collected_part as collected_part, enough_clusters as enough_clusters,

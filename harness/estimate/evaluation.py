@@ -611,16 +611,7 @@ def complete(
     corrected = estimate.estimator in CORRECTED
     failures = explain_failures(predictions, labels, corrected=corrected) if checks else ""
     estimate, hidden = allow_for_missing(estimate, predictions, labels, make)
-    answered = np.count_nonzero(predictions.ran)
-    fewer = np.count_nonzero(predictions.is_there & ~predictions.is_complete)
-    unfinished = (
-        f"the model answered {answered} of {len(predictions) + counts.unpredicted} items; the items "
-        "answered first may not be a random sample"
-        if counts.unpredicted
-        else f"{fewer} items have fewer samples than others, which may not be a random sample"
-        if fewer
-        else ""
-    )
+    unfinished = explain_unfinished(predictions, labels)
     ends = (estimate.value, estimate.low, estimate.high)
     failed = "" if estimate.estimator == "worst_case" else explain_failed_calls(predictions, found=ends)
     unequal, bent = find_unequal(labels, predictions.is_there), ""
@@ -635,6 +626,26 @@ def complete(
         notes=notes + estimate.notes,
         why="; ".join(filter(None, [estimate.why, hidden, failures, unfinished, failed, bent])),
     )
+
+
+def explain_unfinished(predictions: PredictionColumns, labels: LabelColumns) -> str:
+    """Return why an estimate from an unfinished run may be biased; empty if the run is finished.
+
+    Examples
+    --------
+    >>> from oversight.harness.columns import align
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
+    >>> explain_unfinished(*align(model, labels))
+    ''
+    """
+    if unpredicted := np.count_nonzero(labels.asked & ~predictions.is_there):
+        return (
+            f"the model answered {np.count_nonzero(predictions.ran)} of {len(predictions) + unpredicted} "
+            "items; the items answered first may not be a random sample"
+        )
+    fewer = np.count_nonzero(predictions.is_there & ~predictions.is_complete)
+    return f"{fewer} items have fewer samples than others, which may not be a random sample" if fewer else ""
 
 
 def allow_for_missing(

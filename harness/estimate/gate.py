@@ -87,7 +87,7 @@ from oversight.harness.estimate.routed_sample import (
 from oversight.harness.estimate.sample_size import outcomes_to_settle
 from oversight.harness.estimate.side_information import allow_for_errors
 from oversight.harness.seeding import derive_seed
-from oversight.harness.types import Displayable, HtmlTable
+from oversight.harness.types import Displayable, HtmlTable, level_text
 
 _BETS = np.geomspace(0.03, 1.0, 20)
 """Bets as fractions of the largest bet. Small bets are efficient if the mean is near the bar."""
@@ -501,7 +501,7 @@ class GateVerdict(Displayable):
         value = "no value yet" if math.isnan(self.value) else f"value {self.value:.3f}"
         ends = "" if math.isnan(self.low) else f" [{self.low:.3f}, {self.high:.3f}]"
         return (
-            f"{self.verdict}: {value}{ends}, bar {self.bar:g} · {self.method} {self.level:.0%} · "
+            f"{self.verdict}: {value}{ends}, bar {self.bar:g} · {self.method} {level_text(self.level)} · "
             f"{self.answers} answers, {self.open_questions} questions open"
             + (f" · {self.why}" if self.why else "")
         )

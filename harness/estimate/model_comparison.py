@@ -64,7 +64,7 @@ from oversight.harness.estimate.paired import (
 )
 from oversight.harness.estimate.routed_means import resolved_accuracy, routed_accuracy, t_quantile
 from oversight.harness.estimate.routed_sample import RoutedSample, resolved_correctness
-from oversight.harness.types import Displayable, HtmlTable, Note, percent
+from oversight.harness.types import Displayable, HtmlTable, Note, level_text, percent
 
 RANKING_ASSUMPTIONS = ("items are independent draws", "no outcome rests on the same answers twice")
 CLUSTER_ASSUMPTIONS = ("clusters are independent draws", "no outcome rests on the same answers twice")
@@ -118,7 +118,7 @@ class Ranking(Displayable):
         shown = (percent(min(1.0, max(0.0, value))) for value in self.values)
         return (
             HtmlTable(
-                title=f"Ranking, joint level {self.level:.0%}",
+                title=f"Ranking, joint level {level_text(self.level)}",
                 columns=("model", "rank", "accuracy"),
                 rows=list(zip(self.names, self._spans, shown, strict=True)),
                 notes=("models that share a rank cannot be told apart",),

@@ -87,6 +87,7 @@ from oversight.harness.types import (
     Note,
     NoteKind,
     ResultWithNotes,
+    level_text,
     plain_fields,
 )
 
@@ -208,7 +209,7 @@ class Comparison(ResultWithNotes, Displayable):
         return (
             f"{'' if self.holds else '(!) '}{verdict}: {self.first} − {self.second} "
             f"{self.scale * self.difference:+.1f}{self.unit} [{low}, {high}], p = {self.p_value:.2g} · "
-            f"{self.method} {self.level:.0%} · {self.items} items, {self.questions} questions"
+            f"{self.method} {level_text(self.level)} · {self.items} items, {self.questions} questions"
             + (f" · the interval may not hold: {self.why}" if self.why else "")
         )
 

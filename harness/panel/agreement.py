@@ -25,7 +25,7 @@ from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.panel.alpha import CELLS, Agreement, category_alphas, krippendorff_alpha
 from oversight.harness.panel.ratings import Panel, check_votes
 from oversight.harness.panel.weighted_units import CLUSTERS_ARE_DRAWS
-from oversight.harness.types import Displayable, HtmlTable, format_number
+from oversight.harness.types import Displayable, HtmlTable, format_number, level_text
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FEW = 8
@@ -307,7 +307,8 @@ class AgreementReport(Displayable):
         if self.alpha is None:
             return f"Krippendorff's α is undefined: {self.undefined.get('alpha', '')} · {rests}"
         ends = [self.alpha.low, self.alpha.high]
-        interval = "" if None in ends else f" [{', '.join(map(format_number, ends))}], {self.alpha.level:.0%}"
+        level = level_text(self.alpha.level)
+        interval = "" if None in ends else f" [{', '.join(map(format_number, ends))}], {level}"
         verdict = (
             "" if self.alpha.value >= RELIABLE else f", below {RELIABLE}, the usual bar for reliable labels"
         )

@@ -47,7 +47,16 @@ from oversight.harness.panel.weighted_units import (
     explain_few_clusters,
     make_share,
 )
-from oversight.harness.types import Displayable, HtmlTable, Note, NoteKind, ResultWithNotes, percent, span
+from oversight.harness.types import (
+    Displayable,
+    HtmlTable,
+    Note,
+    NoteKind,
+    ResultWithNotes,
+    level_text,
+    percent,
+    span,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -386,7 +395,7 @@ class Parity(Displayable):
         low, high = (f"{100 * end:+.1f}" for end in (delta.low, delta.high))
         return (
             f"{'' if delta.holds else '(!) '}{verdict}: human − model {100 * delta.value:+.1f} points "
-            f"[{low}, {high}], {self.level:.0%} · {self.overall.items:,} items"
+            f"[{low}, {high}], {level_text(self.level)} · {self.overall.items:,} items"
             + "\nhuman or model is below 80 %: compare them within bins, not in total"
             * self.stratify
         )
@@ -411,7 +420,7 @@ class Parity(Displayable):
                 b.name,
                 f"{b.items:,}",
                 "–" if b.p_d is None else percent(b.p_d),
-                *(f"{percent(s.value)} [{span(s.low, s.high)}]" for s in (b.human, b.model, b.delta)),
+                *map(_share_text, (b.human, b.model, b.delta)),
                 f"{b.p_value:.2g}",
             )
             for b in (*self.bins, self.overall)
@@ -421,12 +430,16 @@ class Parity(Displayable):
         return (
             HtmlTable(
                 title=f"Agreement with the majority vote of annotators ({self.method}), with "
-                f"{self.level:.0%} confidence intervals",
+                f"{level_text(self.level)} confidence intervals",
                 columns=("vote", "items", "expected", "human", "model", "human − model", "p"),
                 rows=rows,
                 notes=(*([rule] if self.stratify else ()), *noted, *self.assumptions),
             ),
         )
+
+
+def _share_text(share: Share) -> str:
+    return f"{percent(share.value)} [{span(share.low, share.high)}]" + ("" if share.holds else " (!)")
 
 
 FEW = 30

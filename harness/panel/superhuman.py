@@ -44,7 +44,15 @@ from oversight.harness.panel.certificate import (
 from oversight.harness.panel.direct_comparison import DirectPlan, direct_plan, disagreement_rate
 from oversight.harness.panel.ratings import Panel, aggregate_votes, agreement_with
 from oversight.harness.panel.weighted_units import CLUSTERS_ARE_DRAWS
-from oversight.harness.types import Displayable, HtmlTable, Note, NoteKind, ResultWithNotes, percent
+from oversight.harness.types import (
+    Displayable,
+    HtmlTable,
+    Note,
+    NoteKind,
+    ResultWithNotes,
+    level_text,
+    percent,
+)
 
 LEAST = 1e-6
 """Two-sided level of the interval in `AssumptionCheck.overstated` if the one-sided level is at most ½."""
@@ -255,7 +263,7 @@ def _unseen(check: AssumptionCheck | None, level: float, margin: float) -> str:
     return (
         f"the {check.oracle_items} items with an oracle label do not contradict it, but are too few: "
         f"agreement may overstate accuracy by up to {100 * check.overstated(level):.1f} points (at "
-        f"{level:.0%}), and the margin is only {100 * max(0.0, margin):.1f} points"
+        f"{level_text(level)}), and the margin is only {100 * max(0.0, margin):.1f} points"
     )
 
 
@@ -399,7 +407,13 @@ class Superhuman(ResultWithNotes, Displayable):
             )
             for name, c in self.against.items()
         ]
-        at_most = ("the average annotator is at most", "bound", f"at {self.level:.0%}", "confidence", "")
+        at_most = (
+            "the average annotator is at most",
+            "bound",
+            f"at {level_text(self.level)}",
+            "confidence",
+            "",
+        )
         notes = (*str(self).splitlines()[1:], *([self.why] if self.why else ()), *map(str, self.notes))
         return (HtmlTable(columns=at_most, rows=rows, notes=notes),)
 
@@ -425,7 +439,7 @@ class Superhuman(ResultWithNotes, Displayable):
         """
         if self.certified:
             signs = ", ".join(sign_of(ceiling) for ceiling in self.certified)
-            found = f"better than the average annotator at {self.level:.0%}, by {signs}"
+            found = f"better than the average annotator at {level_text(self.level)}, by {signs}"
             if self.conditions:
                 found = f"CONDITIONAL: {found}, only if {' and if '.join(c.assumed for c in self.conditions)}"
             return found

@@ -11,6 +11,7 @@ from oversight.harness.analysis import GateCheck, GateReport
 from oversight.harness.estimate import FAIL, PASS
 from oversight.harness.output import counted, make_printable
 from oversight.harness.report.estimate_text import to_json
+from oversight.harness.types import level_text
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKED = re.compile(r"([\\`*_{}\[\]#+!|~$@]|:(?=\S))")
@@ -48,7 +49,7 @@ def evidence_text(check: GateCheck) -> str:
     """
     v = check.verdict
     if math.isnan(v.p_below):
-        return f"{v.method}, {v.level:.0%}"
+        return f"{v.method}, {level_text(v.level)}"
     side, p = ("below", v.p_below) if v.p_below <= v.p_above else ("above", v.p_above)
     return f"{side} the bar: p = {p:.2g} ({v.method})"
 

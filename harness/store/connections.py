@@ -215,8 +215,7 @@ class Connections:
         Inside `together`, `work` is part of the transaction of `together` and runs once. If the connection
         was lost during the commit, which may have succeeded, `work` is repeated only if `twice` is set.
         """
-        is_part = getattr(self._here, "connection", None) is not None
-        for _ in range(0 if is_part else _LOSSES):
+        for _ in range(0 if self.is_together else _LOSSES):
             try:
                 return work()
             except LostConnection as error:
@@ -310,6 +309,11 @@ class Connections:
                 yield connection
             finally:
                 connection.exec_driver_sql(PATIENT)
+
+    @property
+    def is_together(self) -> bool:
+        """Whether this thread is inside a block of `together`."""
+        return getattr(self._here, "connection", None) is not None
 
     @contextmanager
     def together(self, *, exclusive: bool = False) -> Iterator[None]:

@@ -9,7 +9,8 @@ from .estimates import (
     reading_lines as reading_lines, to_frame as to_frame, value_text as value_text,
 )
 from .html_table import (
-    HtmlTable as HtmlTable, format_number as format_number, percent as percent, span as span,
+    HtmlTable as HtmlTable, format_number as format_number, level_text as level_text, percent as percent,
+    span as span,
 )
 from .labels import (
     LabelDesign as LabelDesign, Labels as Labels, ProtocolStatement as ProtocolStatement,

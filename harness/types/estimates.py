@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from oversight.harness.argument_checks import check_names, check_records
 from oversight.harness.distribution import install_line
 from oversight.harness.errors import ConfigError, WrongType
-from oversight.harness.types.html_table import HtmlTable, percent, span, write_html
+from oversight.harness.types.html_table import HtmlTable, level_text, percent, span, write_html
 from oversight.harness.types.notes import Note, NoteKind, ResultWithNotes, plain_fields
 
 if TYPE_CHECKING:
@@ -363,7 +363,7 @@ class Estimate(ResultWithNotes, Displayable):
         mark = "" if self.holds else "(!) "
         parts = [
             f"{mark}{self.clipped:.3f} [{self.low:.3f}, {self.high:.3f}] {self.estimator.upper()}, "
-            f"{self.interval} {self.level:.0%}",
+            f"{self.interval} {level_text(self.level)}",
             f"{self.n.ordinary} ordinary + {self.n.complementary} complementary",
         ]
         parts += [
@@ -437,7 +437,7 @@ def caution_lines(estimates: Mapping[str, Estimate]) -> list[str]:
 
 def method_text(estimate: Estimate) -> str:
     """Format method and level, for example ``Wilson 95%``."""
-    return f"{method_words(estimate.interval)} {estimate.level:.0%}"
+    return f"{method_words(estimate.interval)} {level_text(estimate.level)}"
 
 
 def note_lines(estimates: Mapping[str, Estimate], undefined: Mapping[str, str]) -> list[str]:

@@ -27,6 +27,17 @@ class HtmlTable:
     notes: Sequence[str] = ()
 
 
+def level_text(level: float) -> str:
+    """Format a confidence level.
+
+    Examples
+    --------
+    >>> level_text(0.95), level_text(0.975)
+    ('95%', '97.5%')
+    """
+    return f"{round(100 * level, 2):g}%"
+
+
 def write_html(tables: Sequence[HtmlTable]) -> str:
     """Write tables as HTML, one below the other."""
     return "<div>" + "".join(map(_write_table, tables)) + "</div>"

@@ -1,6 +1,6 @@
 """Seal the ids of questions with the study's secret key, and derive places in the queue from the sealed ids.
 
-A question's plain id can be computed from the study's seed, which is not secret. The sealed id is a hash of
+A question's plain id can be computed from the study's seed, which others may know. The sealed id is a hash of
 the plain id with the secret key in the study's database. Experts see only the sealed id and the place in the
 queue, so nobody who knows only the seed can compute which questions are control questions. Panels have no
 control questions, so the ids of their assignments are not sealed.

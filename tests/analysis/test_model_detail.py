@@ -19,7 +19,9 @@ CLASSES = ("red", "green", "blue", "black")
 N = 200
 
 
-def lay_out(folder: Path, *, n_texts: int = N, specificity: float = 1.0, gold: bool = False) -> Study:
+def lay_out(
+    folder: Path, *, n_texts: int = N, specificity: float = 1.0, gold: bool = False, predicted: int = N
+) -> Study:
     """A study of N items in two wards with `n_texts` texts, all answered, and a model that is often right."""
     truth = [CLASSES[j % n_texts % 4] for j in range(N)]
     rows = [f"i{j},note {j % n_texts}.,{'xy'[j % 2]}\n" for j in range(N)]
@@ -40,7 +42,7 @@ def lay_out(folder: Path, *, n_texts: int = N, specificity: float = 1.0, gold: b
     simulate_answers(study, str(folder / "key.csv"), sensitivity=1.0, specificity=specificity)
     says = np.where(np.random.default_rng(1).random(N) < 0.7, truth, "red")
     (folder / "m.csv").write_text(
-        "id,prediction\n" + "".join(f"i{j},{said}\n" for j, said in enumerate(says))
+        "id,prediction\n" + "".join(f"i{j},{said}\n" for j, said in enumerate(says[:predicted]))
     )
     import_predictions(study, str(folder / "m.csv"), "m")
     return study
@@ -52,6 +54,7 @@ def lay_out(folder: Path, *, n_texts: int = N, specificity: float = 1.0, gold: b
         ({}, ""),
         ({"gold": True, "specificity": 0.93}, "experts err, and this number is not corrected for it"),
         ({"n_texts": 120}, "answered items share their text"),
+        ({"predicted": 130}, "the items answered first may not be a random sample"),
     ],
 )
 def test_every_part_has_the_doubt_of_the_study_s_anytime_estimate(

@@ -24,7 +24,7 @@ def rated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight)
     rng = np.random.default_rng(3)
     wrong = np.repeat(rng.random((PATIENTS, 4)) < (0.2, 0.2, 0.2, 0.1), IMAGES, axis=0)
     Path("notes.csv").write_text(
-        "id,text,patient\n" + "".join(f"n{j},note {j},p{j // IMAGES}\n" for j in range(N))
+        "id,text,room,patient\n" + "".join(f"n{j},note {j},{j % 3},p{j // IMAGES}\n" for j in range(N))
     )
     Path("experts.toml").write_text(
         "".join(f'[[expert]]\nname = "{p}"\nclasses = ["*"]\n' for p in ("ana", "bo", "cy"))
@@ -110,6 +110,18 @@ def test_the_terminal_says_what_is_independent_and_what_is_withheld(
         assert f"{N} items in {PATIENTS} clusters, which are the independent units" in text
         assert "assumed: clusters are independent draws" in text
         assert (f"not available for items in clusters: {withheld}" in text) == bool(withheld)
+
+
+def test_terminal_marks_intervals_from_too_few_clusters(
+    rated: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("study.toml").write_text(rated.replace("[experts]", 'cluster = "room"\n[experts]'))
+    capsys.readouterr()
+    assert main(["panel", "parity", "--model", "model.csv"]) == 0
+    answer, _, difference, *_ = capsys.readouterr().out.splitlines()
+    assert answer.endswith(" (!)")
+    assert "points" in difference
+    assert " (!)   p = " in difference
 
 
 def test_flags_of_panels_are_said_in_words(

@@ -160,6 +160,8 @@ def test_intervals_of_clusters_are_withheld_below_four_effective_ones() -> None:
     found = measure_parity(panel, model, positive="1").overall
     assert found.flags == ("few_clusters",)
     assert found.human.holds
+    assert "(!)" not in measure_parity(panel, model)._repr_html_()
+    assert "], 97.5% · " in str(measure_parity(panel, model, level=0.975))
     assert found.detection is not None
     assert found.detection.delta_f1 is not None
     few = panel.clustered({item: str(min(j // 30, 2)) for j, item in enumerate(panel.items)})
@@ -178,6 +180,7 @@ def test_intervals_of_clusters_are_withheld_below_four_effective_ones() -> None:
     assert found.detection.human.recall is None
     assert "clusters of equal size" in found.detection.human.undefined["recall"]
     assert f"the intervals may not hold: {why}" in found.doubts
+    assert "%] (!)" in measure_parity(few, model)._repr_html_()
 
 
 def test_perfect_agreement_gives_an_interval_below_1() -> None:

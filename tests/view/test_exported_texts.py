@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -19,7 +20,8 @@ from oversight.harness.llm import make_spec
 from oversight.harness.store import Pulled, Queue, QueuedTask, Revision, Store
 from oversight.harness.types import Answer, Item, Prediction, Question, Verdict
 from oversight.harness.view import write_page, write_parts
-from tests.view.conftest import fill, lay_out
+from tests.agents.made_search import make_search
+from tests.view.conftest import fill, lay_out, verdict_on
 
 SAID = [
     {"from_name": "verdict", "value": {"choices": ["no"]}},
@@ -127,6 +129,51 @@ def test_sentences_do_not_name_strata_without_texts(
     told = Path("report.html").read_text()
     assert "stratum '…', K = 2" in told
     assert "SECRET" not in told
+
+
+def test_report_does_not_contain_the_seed(tmp_path: Path, oversight: Callable[..., Any]) -> None:
+    seed = 2**62 + 607
+    fill(lay_out(tmp_path))
+    file = tmp_path / "study.toml"
+    file.write_text(file.read_text().replace("seed = 3", f"seed = {seed}"))
+    oversight("report", "--study", file, tmp_path / "report.html")
+    assert str(seed) not in (tmp_path / "report.html").read_text()
+    (tmp_path / "search").mkdir()
+    study = make_search(tmp_path / "search", 6)
+    with Store(study.store_url) as store:
+        written = write_page(study, store, None, tmp_path / "search.html")
+    assert '"seed"' not in written.read_text()
+
+
+def test_all_parts_of_a_report_show_the_same_moment(tmp_path: Path, oversight: Callable[..., Any]) -> None:
+    study = lay_out(tmp_path)
+    fill(study, answered=10)
+    ended = Event()
+
+    def answer_on() -> None:
+        with Store(study.store_url) as store:
+            open_questions = store.content.read_questions()[10:]
+            while not ended.wait(0.03) and open_questions:
+                q = open_questions.pop()
+                store.content.add_answers([Answer(q, q.expert, verdict_on(q), "test")])
+
+    answering = Thread(target=answer_on)
+    answering.start()
+    oversight("report", "--study", tmp_path / "study.toml", tmp_path / "report.html")
+    ended.set()
+    answering.join()
+    told = (tmp_path / "report.html").read_text()
+    data = json.loads(
+        told.partition('<script type="application/json" id="data">')[2].partition("</script>")[0]
+    )
+    parts = data["parts"]
+    counts = {
+        "frame": parts["frame"]["rows"]["answer"],
+        "overview": parts["overview"]["questions"]["answered"],
+        "collection": parts["collection"]["answered"],
+        "items": sum(q["verdict"] is not None for item in data["items"] for q in item["questions"]),
+    }
+    assert len({*counts.values()}) == 1, counts
 
 
 def test_a_failed_export_is_reported_and_leaves_nothing(

@@ -95,6 +95,20 @@ def test_every_change_is_sent_and_shown(folder: Path) -> None:
         assert overview["questions"]["answered"] == after["answer"]  # type: ignore[index]
 
 
+def test_changed_settings_are_reported(tmp_path: Path) -> None:
+    fill(lay_out(tmp_path, ""), answered=N // 2)
+    file = tmp_path / "study.toml"
+    text = file.read_text()
+    with serve(tmp_path) as served, hear(served) as told:
+        assert next(told)["trouble"] == ""
+        file.write_text(text + "[estimate]\nlevel = 0.8\n")
+        assert "the study file was changed" in next(told)["trouble"]
+        answer_elsewhere(tmp_path)
+        assert "the study file was changed" in next(told)["trouble"]
+        file.write_text(text)
+        assert next(told)["trouble"] == ""
+
+
 def test_a_restarted_server_goes_on_with_the_same_page(folder: Path) -> None:
     with serve(folder) as served:
         port, cookie, before = served.port, served.cookie, served.read("progress")["rows"]
@@ -145,7 +159,7 @@ def test_long_transaction_is_noticed_when_it_ends(folder: Path) -> None:
 
 def test_change_during_a_notification_is_sent_next() -> None:
     async def follow() -> list[int | None]:
-        feed = ChangeFeed(cast(Store, None))
+        feed = ChangeFeed(cast(Store, None), Path("study.toml"))
         told = feed.versions()
         feed.count_change()
         found = [await anext(told)]

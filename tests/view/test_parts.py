@@ -34,15 +34,6 @@ def test_estimates_and_differences_are_those_of_the_commands(
     assert {name: differences[name] for name in compared} == compared
 
 
-def test_a_seed_that_javascript_cannot_hold_is_sent_as_text(tmp_path: Path) -> None:
-    seed = 2**62 + 607
-    fill(lay_out(tmp_path))
-    file = tmp_path / "study.toml"
-    file.write_text(file.read_text().replace("seed = 3", f"seed = {seed}"))
-    with serve(tmp_path) as served:
-        assert served.read("overview")["seed"] == str(seed)
-
-
 def test_the_last_point_of_the_closing_interval_is_the_one_for_looking_on(
     folder: Path, served: Served, oversight: Callable[..., Any]
 ) -> None:

@@ -227,7 +227,6 @@ def _settings(study: Study, context: SearchContext) -> dict[str, Any]:
     return {
         "model": section.model or next(iter(study.models), ""),
         "optimiser": section.optimiser if section.policy != "recombine" else "",
-        "seed": str(context.seed),  # a seed can exceed 2⁵³, above which JavaScript rounds numbers
         "fitness": context.estimator,
         "start": context.start,
         "start_name": shorten_text(context.programs[0].name, _NAME),

@@ -38,7 +38,7 @@ from oversight.harness.panel import (
 )
 from oversight.harness.plot import CERTIFICATE_HEIGHT, certificate
 from oversight.harness.report import certificate_to_json
-from oversight.harness.types import format_number
+from oversight.harness.types import format_number, level_text
 
 _NEEDED = {"L": float, "U_e": float, "N": int, "annotators": int, "classes": int}
 _OPTIONAL = {"disagreement": float}
@@ -119,11 +119,11 @@ def _text(found: Superhuman) -> list[Any]:
         "",
         f"  {verdict[0].upper() + verdict[1:]}.",
         f"  The model agrees with the annotators' aggregate label on {found.L:.1%} of {found.N} items "
-        f"({found.level:.0%} lower bound: {found.L_low:.1%}).",
+        f"({level_text(found.level)} lower bound: {found.L_low:.1%}).",
         f"  Annotators per item: {found.annotators or 'varying'}.",
         "",
     ]
-    limit = f"{found.level:.0%} limit"
+    limit = f"{level_text(found.level)} limit"
     table = Table("upper bound on mean annotator accuracy", "estimate", limit, "confidence: model exceeds it")
     for name, c in found.against.items():
         holds = name in found.valid

@@ -26,7 +26,7 @@ from oversight.harness.cli.panel_verbs.panel_arguments import (
 from oversight.harness.panel import HumanLevel, Parity, Scores, Share, measure_parity
 from oversight.harness.plot import parity
 from oversight.harness.report import parity_to_json
-from oversight.harness.types import format_number
+from oversight.harness.types import format_number, level_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,10 +82,11 @@ def _answer(found: Parity) -> list[str]:
     if found.stratify:
         answer += " Each row is a range of certainty."
     low, value, high = (f"{100 * x:+.1f}" for x in (gap.low, gap.value, gap.high))
+    doubt = "" if gap.holds else " (!)"
     return [
-        f"Does the model do as well as the humans?   {answer}",
+        f"Does the model do as well as the humans?   {answer}{doubt}",
         "",
-        f"  human − model   {value} points   {100 * found.level:g} % interval {low} to {high}   "
+        f"  human − model   {value} points   {100 * found.level:g} % interval {low} to {high}{doubt}   "
         f"p = {found.overall.p_value:.2g}",
     ]
 
@@ -94,7 +95,7 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
     head = [
         *_answer(found),
         f"  {found.method} · {len(found.humans)} humans, {len(found.voters)} voters · "
-        f"table in per cent, with {found.level:.0%} intervals",
+        f"table in per cent, with {level_text(found.level)} intervals",
         "",
     ]
     units = ["items"] + (["clusters"] if found.clusters else [])
@@ -133,7 +134,7 @@ def _three(s: Scores) -> str:
 
 def _cell(s: Share, sign: str = "") -> str:
     value, low, high = 100 * s.value, 100 * s.low, 100 * s.high
-    return f"{value:{sign}.1f} [{low:{sign}.1f}, {high:{sign}.1f}]"
+    return f"{value:{sign}.1f} [{low:{sign}.1f}, {high:{sign}.1f}]" + ("" if s.holds else " (!)")
 
 
 def _detection(found: Parity) -> list[Any]:

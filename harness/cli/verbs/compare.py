@@ -33,7 +33,7 @@ from oversight.harness.report import (
     gather_notes,
     questions_text,
 )
-from oversight.harness.types import method_words
+from oversight.harness.types import level_text, method_words
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,9 +84,8 @@ def _compare_accuracies(args: argparse.Namespace) -> None:
         shown = [Text("\n".join(_answer_one(pairs[0])))] if len(pairs) == 1 else _answer_pairs(pairs)
         lines = [*_disagreements(pairs), *lines]
     else:
-        told = (
-            f"\nModels that share a rank cannot be told apart (joint confidence level {ranking.level:.0%})."
-        )
+        level = level_text(ranking.level)
+        told = f"\nModels that share a rank cannot be told apart (joint confidence level {level})."
         shown = [Text(_answer_many(ranking, pairs)), _ranking_table(ranking), Text(told)]
     warned = [Text("\n".join(cautions) + "\n")] if cautions else []
     emit(args, comparison_to_json(made), [*warned, *shown, *map(Text, lines)])
@@ -130,7 +129,7 @@ def _answer_pairs(pairs: Sequence[Comparison]) -> list[RenderableType]:
         found = f"{100 * c.difference:+.1f}", _interval(c), f"{c.p_value:.3g}"
         table.add_row(Text(f"{c.first} − {c.second}"), *found, Text(_verdict(c)))
     evidence = [f"  {line}" for line in dict.fromkeys(map(_evidence, pairs))]
-    joint = f"\nIntervals and p-values hold jointly (joint confidence level {pairs[0].level:.0%})."
+    joint = f"\nIntervals and p-values hold jointly (joint confidence level {level_text(pairs[0].level)})."
     return [Text("Which model of each pair is better?\n"), table, Text("\n".join([*evidence, joint]))]
 
 

@@ -37,10 +37,14 @@ def run(args: argparse.Namespace) -> None:
         raise BadInput(f"{args.file}: the name of the report must end in .html")
     study.refuse_own_file(args.file)
     with Store(study.store_url) as store:
-        store.columns.remember()
-        if not study.experts.is_panel:
-            truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
-            report = report_study(store, study, truth=truth)
-        path = write_page(study, store, report, args.file, texts=not args.no_texts)
+        store.run_columns.keep([run["id"] for run in store.runs.read_runs()])
+        with store.together():
+            store.audit.hold_still()  # answers can arrive meanwhile, and all parts of the page must agree
+            store.columns.remember()
+            if not study.experts.is_panel:
+                items = store.content.read_items
+                truth = study_truth(study, args.open_key, items()) if args.open_key else None
+                report = report_study(store, study, truth=truth)
+            path = write_page(study, store, report, args.file, texts=not args.no_texts)
     models = [] if report is None else [m.name for m in report.models]
     emit(args, {"report": str(path), "models": models}, f"wrote {path}")

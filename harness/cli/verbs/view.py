@@ -66,5 +66,5 @@ def run(args: argparse.Namespace) -> None:
         if not args.json:  # in a thread, because a text-mode browser returns only when it is closed
             threading.Thread(target=webbrowser.open, args=(write_door(url),), daemon=True).start()
 
-    serve_study(study_of(args), host=host, port=args.port, ready=ready)
+    serve_study(study_of(args), host=host, port=args.port, ready=ready, file=args.study)
     leave_threads()

@@ -104,7 +104,7 @@ class RunColumnsRepository(Repository):
                     self.read_run(run_id, index)
 
     def read_run(self, run_id: str, index: ItemIndex) -> RunColumns:
-        """Return the predictions of a run as columns, and cache them if the database can be written."""
+        """Return the predictions of a run as columns; cache them if possible."""
         versions = self._database.read_rows(sa.select(_VERSION.version).where(_VERSION.run_id == run_id))
         with self._database.reading():
             kept = self._find(run_id, sa.select(_KEPT.c.options, _KEPT.c.confidences, _KEPT.c.counts))
@@ -112,7 +112,9 @@ class RunColumnsRepository(Repository):
             if kept is not None and _INCOMPLETE in kept.counts:
                 return _unpack(kept, index)
             found = self._make(run_id, index)
-        if len(found.predictions) >= WORTH_KEEPING and not self._database.read_only:
+        # Inside a larger transaction, a write could fail, or block other processes until its end.
+        can_keep = not (self._database.read_only or self._database.is_together)
+        if can_keep and len(found.predictions) >= WORTH_KEEPING:
             row = {"run_id": run_id, "version": versions[0][0] if versions else 0, **_pack(found)}
             # If another process is writing, the columns are computed again next time.
             with contextlib.suppress(StoreError), self._database.unless_busy() as connection:

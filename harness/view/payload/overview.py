@@ -55,7 +55,6 @@ def describe_report(report: StudyReport) -> dict[str, Any]:
     """Return a report's estimates, counts and assumptions as JSON data for the page."""
     return {
         **study_to_json(report),
-        "seed": str(report.seed),  # a seed can exceed 2⁵³, above which JavaScript rounds numbers
         "items": report.n_items,
         "asked": questions_text(report.n_answers, report.n_questions, report.pool),
         "models": [_describe_model(model) for model in report.models],

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from oversight.harness.config import Study
+from oversight.harness.config import STUDY_FILE, Study
 from oversight.harness.errors import BadInput, ConfigError, OversightError
 from oversight.harness.output import say
 from oversight.harness.platform import cache_dir, hold_start_lock, write_whole
@@ -42,6 +42,7 @@ from oversight.harness.web import (
 )
 
 _SQLITE = "sqlite:///"
+_OUTDATED = "the study file was changed, but this page shows the former settings; start oversight view again"
 
 
 def read_token(store_url: str) -> str:
@@ -130,7 +131,12 @@ class Guard:
 
 
 def serve_study(
-    study: Study, *, host: str = LOCAL, port: int = 0, ready: Callable[[str], None] = say
+    study: Study,
+    *,
+    host: str = LOCAL,
+    port: int = 0,
+    ready: Callable[[str], None] = say,
+    file: str | Path = STUDY_FILE,
 ) -> None:
     """Serve a study's page until SIGINT or SIGTERM.
 
@@ -142,6 +148,8 @@ def serve_study(
         Port to listen at; 0 takes any free port.
     ready
         Called with the page's address, which contains the token, when the server is ready.
+    file
+        The study file, so that the page can report later changes of it.
 
     Raises
     ------
@@ -154,15 +162,19 @@ def serve_study(
         raise BadInput("nothing is stored yet; see: oversight label route, or oversight run --help")
     keep_keys(study)
     with Store(study.store_url) as store, open_listener("view", host, port) as listening:
-        asyncio.run(_serve(study, store, listening, host, ready))
+        asyncio.run(_serve(study, ChangeFeed(store, Path(file)), store, listening, host, ready))
 
 
 async def _serve(
-    study: Study, store: Store, listening: socket.socket, host: str, ready: Callable[[str], None]
+    study: Study,
+    feed: ChangeFeed,
+    store: Store,
+    listening: socket.socket,
+    host: str,
+    ready: Callable[[str], None],
 ) -> None:
     port = int(listening.getsockname()[1])
     guard = Guard(token=read_token(study.store_url), address=PublicAddress(host=host, port=port))
-    feed = ChangeFeed(store)
     store.columns.remember(lambda: feed.version)
     parts = Parts(study, store, feed)
     async with serving(make_application(guard, feed, parts), listening) as ended:
@@ -189,7 +201,7 @@ def make_application(guard: Guard, feed: ChangeFeed, parts: Parts) -> web.Applic
         await response.prepare(request)
         with contextlib.suppress(ConnectionError):
             async for version in feed.versions():
-                told = {"version": version, "trouble": feed.trouble}
+                told = {"version": version, "trouble": feed.trouble or _OUTDATED * feed.is_outdated}
                 line = b":\n\n" if version is None else b"data: %b\n\n" % write_json(told)
                 await response.write(line)
         return response

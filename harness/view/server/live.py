@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 from oversight.harness.errors import StoreError
 from oversight.harness.store import Store
@@ -24,15 +25,26 @@ class ChangeFeed:
     ----------
     store
         The study's database.
+    file
+        The study file that the server has read.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, file: Path) -> None:
+        self._store, self._file = store, file
+        self._settings = self._read_settings()
         self._next, self._ended = asyncio.Event(), threading.Event()
         self.version = 0
         """Number of changes seen so far; the first check counts as a change."""
         self.trouble = ""
         """Reason why the database cannot be read at present; empty if it can be read."""
+        self.is_outdated = False
+        """Whether the study file has changed, so that its settings are not those of the page."""
+
+    def _read_settings(self) -> bytes:
+        try:
+            return self._file.read_bytes()
+        except OSError:
+            return b""
 
     async def follow(self) -> None:
         """Check the database repeatedly until `end` is called; retry if it cannot be read."""
@@ -44,7 +56,8 @@ class ChangeFeed:
             try:
                 with self._store.watching() as read:
                     while not self._ended.is_set():
-                        found = read()
+                        self.is_outdated = self._read_settings() != self._settings
+                        found = read(), self.is_outdated
                         if found != seen:
                             loop.call_soon_threadsafe(self.count_change)
                         seen = found

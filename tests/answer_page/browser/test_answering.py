@@ -268,7 +268,7 @@ def test_marked_sentence_of_a_long_answer_is_in_view(tmp_path: Path, people: Peo
     (tmp_path / "items.jsonl").write_text(json.dumps({"id": "q", "text": "What now? " * 300}) + "\n")
     (tmp_path / "study.toml").write_text(OPEN_STUDY)
     (tmp_path / "experts.toml").write_text('[[expert]]\nname = "ana"\nclasses = ["*"]\n')
-    said = {"id": "q", "raw": "Call an ambulance. " + "Wait for it at the door. " * 200}
+    said = {"id": "q", "raw": "Call an ambulance. " + "Wait for it at the door. " * 200 + "【4†source】"}
     (tmp_path / "said.jsonl").write_text(json.dumps(said) + "\n")
     call(tmp_path, "predictions", "import", "said.jsonl", "--model", "m")
     call(tmp_path, "label", "route", "--questions", "1")

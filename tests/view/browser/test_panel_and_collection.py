@@ -22,11 +22,11 @@ N = 40
 TRUTH = np.random.default_rng(5).integers(3, size=N)
 
 
-def study_of(protocol: str) -> Study:
+def study_of(protocol: str, **of_items: str) -> Study:
     return Study.model_validate(
         {
             "study": {"name": HOSTILE},
-            "items": {"file": "x.csv", "classes": list(CLASSES)},
+            "items": {"file": "x.csv", "classes": list(CLASSES), **of_items},
             "experts": {"protocol": protocol},
         }
     )
@@ -54,8 +54,8 @@ def items() -> list[Item]:
     return [Item(f"i{j}", f"text {j}", CLASSES, (0, 1, 2)) for j in range(N)]
 
 
-def write_panel(folder: Path) -> tuple[Study, Store]:
-    rng, study = np.random.default_rng(1), study_of("panel")
+def write_panel(folder: Path, **of_items: str) -> tuple[Study, Store]:
+    rng, study = np.random.default_rng(1), study_of("panel", **of_items)
     store = Store(f"sqlite:///{folder / 'panel.db'}")
     store.content.add_items(items())
     given = [
@@ -100,6 +100,20 @@ def test_a_panels_page_shows_its_numbers_with_titles_units_and_reasons(page: Pag
         assert len(named) == 2
         for identity in named:
             assert page.locator(f'[id="{identity}"]').count() == 1
+
+
+@pytest.mark.browser
+def test_intervals_of_a_panel_that_may_not_hold_are_marked(page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "x.csv"
+    file.write_text("id,text,ward\n" + "".join(f"i{j},text {j},w{j % 3}\n" for j in range(N)))
+    study, store = write_panel(tmp_path, file=str(file), cluster="ward")
+    with store:
+        path = write_page(study, store, None, tmp_path / "panel.html")
+    page.goto(f"{path.as_uri()}#/panel")
+    last = page.locator("tr.main", has_text="all items")
+    expect(last.locator("td", has_text=" – ").first).to_be_visible()
+    intervals = last.locator("td", has_text=" – ").all_inner_texts()
+    assert all(text.endswith(" (!)") for text in intervals)
 
 
 @pytest.mark.browser

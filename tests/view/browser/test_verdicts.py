@@ -34,8 +34,22 @@ def test_every_page_has_a_verdict(reader: Reader, drawn: Drawn) -> None:
 
 def test_better_model_is_named_with_its_difference(reader: Reader, drawn: Drawn) -> None:
     told = verdict_of(reader().open(drawn.pages["overview"]))
-    assert "good is the best of 2 models: " in told
+    assert "good is the best of 2 models (!): " in told  # some questions have no yes or no
     assert "70 of 80 questions answered." in told
+
+
+def test_doubtful_comparison_is_marked(reader: Reader, tmp_path: Path) -> None:
+    study = lay_out(tmp_path)
+    fill(study)
+    with Store(study.store_url) as store:
+        spec = make_spec("half", ModelSection(model="half"), "$text", None)
+        store.runs.add_run(spec)
+        store.runs.store_predictions([(spec.id, predict(j, 2)) for j in range(N // 2)])
+    export(tmp_path)
+    page = reader().open(file_of(tmp_path))
+    assert "Not decided which model is the best: good, bad (!)" in verdict_of(page)
+    page.get_by_text("Intervals by number of labels").click()
+    expect(page.get_by_text("(!) half: the interval may not hold: ")).to_be_visible()
 
 
 def test_without_answers_it_says_so(reader: Reader, tmp_path: Path) -> None:
@@ -51,7 +65,7 @@ def test_a_failed_check_stands_before_the_verdict(reader: Reader, tmp_path: Path
         asked = store.content.read_questions()
         store.content.add_answers(Answer(q, q.expert, Verdict.YES, "test") for q in asked)
     export(tmp_path)
-    page = reader().open(file_of(tmp_path))
+    page = reader(390).open(file_of(tmp_path))
     warning, *rest = verdict_of(page).splitlines()
     assert warning.startswith("! ")
     assert "yes_rate" in warning
@@ -59,6 +73,7 @@ def test_a_failed_check_stands_before_the_verdict(reader: Reader, tmp_path: Path
     assert rest
     failed = page.get_by_role("region", name="Checks that failed")
     expect(failed).to_be_visible()
+    assert failed.evaluate("(box) => box.scrollWidth <= box.clientWidth")  # a phone shows whole messages
     models = page.get_by_role("region", name="Accuracy by experts' answers")
     above, below = failed.bounding_box(), models.bounding_box()
     assert above is not None

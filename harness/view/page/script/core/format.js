@@ -8,6 +8,11 @@ export function percent(share, digits = 1) {
   return isNumber(share) ? `${(100 * share).toFixed(digits)} %` : NOTHING;
 }
 
+/** A confidence level: 0.95 → "95 %", 0.975 → "97.5 %" */
+export function levelText(level) {
+  return isNumber(level) ? `${Number((100 * level).toFixed(2))} %` : NOTHING;
+}
+
 /** 0.712 → "71.2 %"; on the scale "q" (share of refused options avoided, not an accuracy), "q 0.712" */
 export function scored(score, scale, digits = 1) {
   return scale === "q" && isNumber(score) ? `q ${score.toFixed(3)}` : percent(score, digits);

@@ -12,9 +12,10 @@ const whole = new Set(); // keys (address and name) of tables whose rows are all
  *
  * columns: {title, value: row => string|number|null, node?: row => Node, number?: true, hint?}. `value` is written
  * to the CSV file; `node`, if given, is shown on the page instead. rowClass?: row => string. At first a table shows
- * at most `most` rows; a button shows all.
+ * at most `most` rows; a button shows all. On a phone, the cells of a `stacked` table are below each other, because
+ * long texts are hard to read in a column.
  */
-export function dataTable({ name, caption, columns, rows, rowClass = () => null, most: atFirst = MOST_ROWS }) {
+export function dataTable({ name, caption, columns, rows, rowClass = () => null, most: atFirst = MOST_ROWS, stacked = false }) {
   const key = `${location.hash} ${name}`;
   const most = whole.has(key) ? rows.length : atFirst;
   const body = el("tbody", {}, rows.slice(0, most).map((row) => tableRow(row, columns, rowClass(row))));
@@ -35,7 +36,7 @@ export function dataTable({ name, caption, columns, rows, rowClass = () => null,
   const table = el("div", { class: "table" },
     el("div", { class: "caption", id }, caption), // outside the scrolling box, so that it does not scroll with the table
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": id },
-      el("table", { "aria-labelledby": id }, el("thead", {}, el("tr", {}, head)), body)),
+      el("table", { "aria-labelledby": id, class: stacked && "stacked" }, el("thead", {}, el("tr", {}, head)), body)),
     more && el("div", { class: "tools" }, more));
   const make = () => toCsv(columns.map((column) => column.title),
     rows.map((row) => columns.map((column) => column.value(row))));
@@ -46,7 +47,7 @@ function tableRow(row, columns, rowClass) {
   const cells = columns.map((column, place) => {
     const value = column.node ? column.node(row) : column.value(row);
     const shown = typeof value === "number" ? count(value) : value ?? NOTHING;
-    const attributes = { class: column.number && "number" };
+    const attributes = { class: column.number && "number", "data-title": column.title };
     return place ? el("td", attributes, shown) : el("th", { ...attributes, scope: "row" }, shown);
   });
   return el("tr", { class: rowClass }, cells);

@@ -51,16 +51,17 @@ function range({ start, end }) {
 }
 
 function qualityTable(judges) {
-  const column = (title, read) => ({ title, number: true, value: read });
+  const column = (title, part, format) => ({ title, number: true,
+    value: (judge) => words(judge[part], format) + (isNumber(judge[part].value) && !judge.holds ? " (!)" : "") });
   return dataTable({
     name: "judges",
     caption: "How good each judge is",
     columns: [
       { title: "judge", value: (judge) => judge.name },
-      column("agrees", (judge) => words(judge.agreement, (share) => percent(share, 0))),
-      column("area", (judge) => words(judge.area, (area) => decimal(area, 2))),
-      column("calibration error", (judge) => words(judge.error, (share) => percent(share, 0))),
-      column("overconfident by", (judge) => words(judge.bias, (share) => percent(share, 0))),
+      column("agrees", "agreement", (share) => percent(share, 0)),
+      column("area", "area", (area) => decimal(area, 2)),
+      column("calibration error", "error", (share) => percent(share, 0)),
+      column("overconfident by", "bias", (share) => percent(share, 0)),
     ],
     rows: judges,
   });

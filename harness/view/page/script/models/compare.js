@@ -3,10 +3,11 @@
 import { dotPlot } from "../core/chart.js";
 import { el } from "../core/dom.js";
 import { pictureOf } from "../core/figure.js";
-import { count, decimal, isNumber, percent, points } from "../core/format.js";
+import { count, isNumber, levelText, points } from "../core/format.js";
 import { itemList, pageLinks, placeOf } from "../items/items.js";
 import { later } from "../core/later.js";
 import { intervalKind, isJoint } from "./models.js";
+import { pValue } from "../core/notes.js";
 import { goTo, linkTo } from "../core/route.js";
 import { readPart } from "../core/source.js";
 import { verdictStrip } from "../core/strip.js";
@@ -49,13 +50,13 @@ function pairPart(found, first, second) {
   const turned = (value) => (isNumber(value) ? sign * value : null); // because −null is 0
   const [low, high] = (sign > 0 ? [pair.low, pair.high] : [pair.high, pair.low]).map(turned);
   const difference = turned(pair.difference);
-  const interval = `${percent(pair.level, 0)} ${intervalKind(pair)}`;
+  const interval = `${levelText(pair.level)} ${intervalKind(pair)}`;
   return el("div", {},
     verdictStrip({
       warning: !pair.holds && `The interval may not hold: ${pair.why}.`,
       verdict: pair.verdict === "tie" ? "They cannot be told apart." : `${pair.verdict} is better.`,
       details: [
-        `${first} − ${second}: ${points(difference)} points, ${interval} ${points(low)} to ${points(high)}, p = ${decimal(pair.p_value)}`,
+        `${first} − ${second}: ${points(difference)} points, ${interval} ${points(low)} to ${points(high)}, p ${pValue(pair.p_value).replace(/^(?!<)/, "= ")}`,
         `From ${count(pair.items)} items and ${count(pair.questions)} answers; method: ${pair.method}`
           + `${pair.adjusted === "none" ? "" : `, adjusted: ${pair.adjusted}`}.`
           + (isJoint(pair) ? " The intervals of all pairs hold together at this level." : ""),

@@ -1,7 +1,8 @@
 /** Sections with the evidence for the estimates: assumption checks, experts, and runs. */
 
 import { el } from "../core/dom.js";
-import { NOTHING, count, decimal, plural } from "../core/format.js";
+import { NOTHING, count, plural } from "../core/format.js";
+import { pValue } from "../core/notes.js";
 import { foldedSection } from "../core/strip.js";
 import { dataTable, pairList } from "../core/table.js";
 
@@ -42,6 +43,7 @@ function checksTable(caption, models, rows) {
     caption,
     rows,
     most: MOST_CHECKS,
+    stacked: true,
     columns: [
       { title: "check", value: (row) => row.name },
       ...(models.length > 1 ? [{ title: "models", value: (row) => (row.models.length === models.length && models.length > 2
@@ -49,7 +51,7 @@ function checksTable(caption, models, rows) {
       { title: "outcome", value: (row) => STATES[row.state],
         node: (row) => el("span", { class: row.state === "failed" && "caution" }, STATES[row.state]) },
       { title: "p", number: true, value: (row) => (row.models.length > 1 ? null : row.p_value),
-        node: (row) => (row.models.length > 1 ? NOTHING : decimal(row.p_value)) },
+        node: (row) => (row.models.length > 1 ? NOTHING : pValue(row.p_value)) },
       { title: "what it says", value: (row) => row.message },
     ],
   });
@@ -82,7 +84,7 @@ export function whatWasRun(overview) {
   const versions = Object.entries(overview.versions).map(([name, version]) => `${name} ${version}`).join(", ");
   return foldedSection("What was run",
     pairList([
-      ["protocol", `${overview.protocol}, seed ${overview.seed}`],
+      ["protocol", overview.protocol],
       ["questions", overview.asked],
       ["options", overview.options.map((k) => `${plural(k.items, "item")} with ${k.options} options`).join(", ")],
       ["versions", versions],

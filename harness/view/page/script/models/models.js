@@ -3,7 +3,8 @@
 import { dotPlot, lineChart, scatterPlot } from "../core/chart.js";
 import { el } from "../core/dom.js";
 import { pictureOf } from "../core/figure.js";
-import { NOTHING, count, decimal, dollars, isNumber, percent, points } from "../core/format.js";
+import { NOTHING, count, dollars, isNumber, levelText, percent, points } from "../core/format.js";
+import { pValue } from "../core/notes.js";
 import { linkTo } from "../core/route.js";
 import { foldedSection } from "../core/strip.js";
 import { dataTable } from "../core/table.js";
@@ -59,7 +60,7 @@ export function rankingTable(overview, found) {
     }),
     found.why && overview.models.length > 1 && el("p", { class: "quiet" }, `Not ranked: ${found.why}`),
     found.ranking && el("p", { class: "quiet" },
-      `All ranks hold jointly at ${percent(found.level, 0)}; models with the same rank cannot be told apart.`, found.remark && ` Note: ${found.remark}.`));
+      `All ranks hold jointly at ${levelText(found.level)}; models with the same rank cannot be told apart.`, found.remark && ` Note: ${found.remark}.`));
 }
 
 function twoModels(name, [pair]) {
@@ -95,7 +96,7 @@ export function intervalsFigure(overview) {
     description: rows.map((row) => `${row.label}: ${percent(row.value)}, ${percent(row.low)} to ${percent(row.high)}`)
       .join("; "),
     svg: dotPlot({ rows, axis: { title: "accuracy" } }),
-    note: [`${percent(headlineOf(models[0]).level, 0)} intervals`, opened && "upright line: by the opened key",
+    note: [`${levelText(headlineOf(models[0]).level)} intervals`, opened && "upright line: by the opened key",
       rows.some((row) => !row.holds) && "dashed, (!): may not hold"].filter(Boolean).join(" · "),
   });
 }
@@ -181,7 +182,7 @@ export function differencesSection(found) {
       + `${count(found.questions.answered)} of ${count(found.questions.drawn)} questions answered. Each pair links to its page.`),
     dataTable({
       name: "differences",
-      caption: `Differences in accuracy, percentage points, with ${percent(pairs[0].level, 0)} ${intervalKind(pairs[0])}s`,
+      caption: `Differences in accuracy, percentage points, with ${levelText(pairs[0].level)} ${intervalKind(pairs[0])}s`,
       rows: shown,
       columns: [
         { title: "pair", value: (c) => `${c.first} − ${c.second}`,
@@ -190,7 +191,7 @@ export function differencesSection(found) {
         { title: "difference", number: true, value: (c) => c.difference, node: (c) => points(c.difference) },
         { title: "low", number: true, value: (c) => c.low, node: (c) => points(c.low) },
         { title: "high", number: true, value: (c) => c.high, node: (c) => points(c.high) },
-        { title: "p", number: true, value: (c) => c.p_value, node: (c) => decimal(c.p_value) },
+        { title: "p", number: true, value: (c) => c.p_value, node: (c) => pValue(c.p_value) },
         { title: "method", value: (c) => c.method + (c.adjusted === "none" ? "" : `, ${c.adjusted}`) },
         { title: "items", number: true, value: (c) => c.items },
         { title: "answers", number: true, value: (c) => c.questions },

@@ -1,7 +1,7 @@
 /** The verdict on a study's models in one sentence, with a warning if a check failed. */
 
 import { headlineOf, reasonOf } from "./models.js";
-import { percent, plural } from "../core/format.js";
+import { levelText, plural } from "../core/format.js";
 import { later } from "../core/later.js";
 import { readPart } from "../core/source.js";
 import { verdictStrip } from "../core/strip.js";
@@ -15,7 +15,7 @@ export function studyStrip(frame) {
     const [overview, found] = await Promise.all([readPart("overview"), readPart("differences")]);
     return overview.why ? { verdict: `No accuracy yet: ${overview.why}` } : {
       verdict: rankingVerdict(overview.models, found),
-      warning: warningOf(overview.models),
+      warning: warningOf(overview.models) ?? comparisonDoubt(found),
       details: [`${overview.asked}. ${checksText(overview.models)}`],
     };
   }, verdictStrip);
@@ -32,7 +32,7 @@ export function modelStrip(model, details) {
 
 function accuracyText(model) {
   const quoted = headlineOf(model);
-  return `${quoted.words.value}, ${percent(quoted.level, 0)} interval ${quoted.words.interval}`;
+  return `${quoted.words.value}, ${levelText(quoted.level)} interval ${quoted.words.interval}`;
 }
 
 function rankingVerdict(models, found) {
@@ -41,9 +41,17 @@ function rankingVerdict(models, found) {
   if (models.length === 1) return `${models[0].name}: ${accuracyText(models[0])}`;
   if (!first.length) return `${plural(models.length, "model")}, not compared: ${found.why ?? "there is no comparison"}`;
   const best = first.length === 1 && models.find((model) => model.name === first[0]);
-  if (best) return `${best.name} is the best of ${plural(models.length, "model")}${headlineOf(best) ? `: ${accuracyText(best)}` : ""}`;
+  const mark = comparisonDoubt(found) ? " (!)" : "";
+  if (best) return `${best.name} is the best of ${plural(models.length, "model")}${mark}${headlineOf(best) ? `: ${accuracyText(best)}` : ""}`;
   const more = first.length - MOST_LISTED;
-  return `Not decided which model is the best: ${first.slice(0, MOST_LISTED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return `Not decided which model is the best: ${first.slice(0, MOST_LISTED).join(", ")}${more > 0 ? ` and ${more} more` : ""}${mark}`;
+}
+
+/** A warning if the interval of a difference from a first-ranked model may not hold; null otherwise. */
+function comparisonDoubt(found) {
+  const first = leadersOf(found);
+  const pair = found.comparisons?.find((each) => !each.holds && [each.first, each.second].some((name) => first.includes(name)));
+  return pair ? `The comparison of ${pair.first} and ${pair.second} may not hold: ${pair.why}.` : null;
 }
 
 /** Models for which no significantly better model is known. */

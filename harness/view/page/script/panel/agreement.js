@@ -3,7 +3,7 @@
 import { dotPlot } from "../core/chart.js";
 import { el } from "../core/dom.js";
 import { pictureOf } from "../core/figure.js";
-import { NOTHING, count, decimal, isNumber, percent, plural } from "../core/format.js";
+import { NOTHING, count, decimal, isNumber, levelText, percent, plural } from "../core/format.js";
 import { clusterNote, noteList } from "../core/notes.js";
 import { dataTable } from "../core/table.js";
 
@@ -48,7 +48,7 @@ function agreementPicture({ alpha, categories, level, items, annotators }, relia
         format: (tick) => decimal(tick, 2), line: { value: reliable, title: `reliable from ${reliable}` } },
     }),
     note: `Dashed: ${reliable}, from which a class counts as reliable (a rule of thumb). `
-      + `${alpha?.low === null || !alpha ? "There is no interval" : `Interval ${percent(alpha.level, 0)}, of all classes`}.`
+      + `${alpha?.low === null || !alpha ? "There is no interval" : `Interval ${levelText(alpha.level)}, of all classes`}.`
       + (undrawn ? ` Not drawn: ${plural(undrawn, "class", "classes")} whose α is undefined.` : "")
       + (known.length > MOST_DRAWN ? ` Not drawn: ${plural(known.length - MOST_DRAWN, "class", "classes")} of higher α.` : ""),
   });
@@ -56,7 +56,7 @@ function agreementPicture({ alpha, categories, level, items, annotators }, relia
 
 function intervalWords(alpha) {
   if (!alpha) return "not computed";
-  const ends = isNumber(alpha.low) ? `, ${percent(alpha.level, 0)} interval ${decimal(alpha.low)} to ${decimal(alpha.high)}` : "";
+  const ends = isNumber(alpha.low) ? `, ${levelText(alpha.level)} interval ${decimal(alpha.low)} to ${decimal(alpha.high)}` : "";
   return `${decimal(alpha.value)}${ends}`;
 }
 

@@ -3,7 +3,7 @@
 import { dotPlot, lineChart } from "../core/chart.js";
 import { el } from "../core/dom.js";
 import { pictureOf } from "../core/figure.js";
-import { count, decimal, isNumber, percent, plural } from "../core/format.js";
+import { count, decimal, isNumber, levelText, percent, plural } from "../core/format.js";
 import { clusterNote, noteList } from "../core/notes.js";
 import { dataTable } from "../core/table.js";
 
@@ -47,7 +47,7 @@ function boundsPicture(name, file, found) {
       rows,
       axis: { title: "accuracy (share of items)", low: Math.max(0, Math.floor(10 * least) / 10), high: 1 },
     }),
-    note: `A bar ends at the one-sided ${percent(found.level, 0)} confidence bound. The model is shown better where its `
+    note: `A bar ends at the one-sided ${levelText(found.level)} confidence bound. The model is shown better where its `
       + "bar lies right of an annotators' bar; ✓ marks what is certified.",
   });
 }
@@ -69,7 +69,7 @@ function boundsTable(file, found, ceilings) {
     columns: [
       { title: "accuracy of", value: (row) => row.what },
       { title: "bound", number: true, value: (row) => row.bound, node: (row) => percent(row.bound, 2) },
-      { title: `at ${percent(found.level, 0)}`, number: true, value: (row) => row.confident, hint: "one-sided confidence bound",
+      { title: `at ${levelText(found.level)}`, number: true, value: (row) => row.confident, hint: "one-sided confidence bound",
         node: (row) => percent(row.confident, 2) },
       { title: "confidence that the model is above", number: true, value: (row) => row.confidence,
         node: (row) => (row.confidence === null ? "" : row.confidence > 0 ? percent(row.confidence, 2) : "none") },

@@ -3,7 +3,7 @@
 import { dotPlot } from "../core/chart.js";
 import { el } from "../core/dom.js";
 import { pictureOf } from "../core/figure.js";
-import { NOTHING, count, decimal, percent, plural, points } from "../core/format.js";
+import { NOTHING, count, decimal, levelText, percent, plural, points } from "../core/format.js";
 import { clusterNote, noteList, pValue, percentInterval, pointInterval } from "../core/notes.js";
 import { dataTable, pairList } from "../core/table.js";
 
@@ -27,14 +27,14 @@ export function drawParity({ name, file, parity: found }) {
 function parityPicture(name, file, found, bins) {
   const rows = bins.flatMap((bin) => ["human", "model"].map((who, place) => ({
     label: `${binWords(bin)}, ${count(bin.items)} items: ${who}`, value: bin[who].value, low: bin[who].low,
-    high: bin[who].high, mark: bin.p_d, series: place,
+    high: bin[who].high, holds: bin[who].holds, mark: bin.p_d, series: place,
   })));
   return pictureOf({
     name: `parity-${file}`,
     title: `Accuracy of humans and ${name} against the vote, by the winner's share of the votes`,
-    description: rows.map((row) => `${row.label} ${percent(row.value)} (${percentInterval(row.low, row.high)})`).join("; "),
+    description: rows.map((row) => `${row.label} ${percent(row.value)} (${percentInterval(row)})`).join("; "),
     svg: dotPlot({ rows, axis: { title: "accuracy against the vote" } }),
-    note: `Intervals ${percent(found.level, 0)}. Upright lines: what can be expected of an expert who draws from the same votes. `
+    note: `Intervals ${levelText(found.level)}. Upright lines: what can be expected of an expert who draws from the same votes. `
       + `${count(found.humans.length)} humans, ${count(found.voters.length)} voters, ${found.method}.`,
   });
 }
@@ -47,8 +47,8 @@ function binWords(bin) {
 function parityTable(file, found, bins) {
   const share = (title, key) => [
     { title, number: true, value: (bin) => bin[key].value, node: (bin) => percent(bin[key].value) },
-    { title: `${title}, ${percent(found.level, 0)} interval`, number: true,
-      value: (bin) => `${bin[key].low} – ${bin[key].high}`, node: (bin) => percentInterval(bin[key].low, bin[key].high) },
+    { title: `${title}, ${levelText(found.level)} interval`, number: true,
+      value: (bin) => `${bin[key].low} – ${bin[key].high}`, node: (bin) => percentInterval(bin[key]) },
   ];
   return dataTable({
     name: `parity-${file}`,
@@ -63,7 +63,7 @@ function parityTable(file, found, bins) {
       ...share("model", "model"),
       { title: "human − model", number: true, value: (bin) => bin.delta.value, node: (bin) => points(bin.delta.value) },
       { title: "interval", number: true, value: (bin) => `${bin.delta.low} – ${bin.delta.high}`,
-        node: (bin) => pointInterval(bin.delta.low, bin.delta.high) },
+        node: (bin) => pointInterval(bin.delta) },
       { title: "p", number: true, value: (bin) => bin.p_value, node: (bin) => pValue(bin.p_value) },
     ],
     rows: bins,

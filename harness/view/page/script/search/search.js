@@ -4,7 +4,7 @@ import { showCandidate } from "./candidate.js";
 import { showCandidateItem } from "./candidate_item.js";
 import { pictureWidth } from "../core/chart.js";
 import { el, replaceContent } from "../core/dom.js";
-import { count, decimal, percent, plural, scored } from "../core/format.js";
+import { count, decimal, levelText, percent, plural, scored } from "../core/format.js";
 import { frontFigure } from "./front.js";
 import { candidateBadges, exactMean, keepLineageScroll, lineageFigure, verdictText } from "./lineage.js";
 import { linkTo } from "../core/route.js";
@@ -125,7 +125,7 @@ function searchSections(search, params) {
 function searchStrip(search) {
   const found = search.headline;
   if (!found) return verdictStrip({ verdict: "No score yet: no labelled item has an answer." });
-  const level = found.level ? percent(found.level, 0) : "about 95 %";
+  const level = found.level ? levelText(found.level) : "about 95 %";
   const name = el("a", { href: linkTo("search", { id: search.id, candidate: found.candidate }), class: "isolate" }, found.candidate_name);
   const difference = search.others.find((row) => row.key === "difference")?.said;
   const ratio = costRatio(search);
@@ -239,7 +239,6 @@ function runPairs(search) {
       ["optimiser", search.optimiser || "none"],
       ["start", search.start_name],
       ["fitness", search.fitness],
-      ["seed", search.seed],
     ]),
     el("details", {}, el("summary", {}, "all settings"), el("pre", {}, JSON.stringify(search.settings, null, 2))),
   ];

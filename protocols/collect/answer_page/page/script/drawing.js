@@ -44,7 +44,7 @@ export function drawQuestion({ question, value, reviewed }, draft, { answer, kee
       title,
       question.description && prose("p", { class: "quiet about" }, question.description)),
     el("article", { class: "sheet" },
-      prose("div", { class: "prose", id: "text" }, question.words ? drawMarked(question.text) : question.text),
+      prose("div", { class: "prose", id: "text" }, question.words ? drawMarked(question) : question.text),
       question.options.length > 0 && el("div", { class: "options" }, el("h2", {}, "All options"),
         el("ul", {}, question.options.map((option) => prose("li", {}, option))))),
     choices && el("ol", { class: "choices", "aria-labelledby": "question" }, choices),
@@ -56,11 +56,11 @@ export function drawQuestion({ question, value, reviewed }, draft, { answer, kee
 }
 
 /** The text of an open answer with bold headings; the unit that is asked about is highlighted. */
-function drawMarked(text) {
-  const start = text.lastIndexOf("【"); // few fonts have these brackets, so the page leaves them out
-  const end = text.indexOf("】", start);
-  if (start < 0 || end < 0) return drawHeadings(text);
-  return [...drawHeadings(text.slice(0, start)), el("mark", {}, text.slice(start + 1, end)), text.slice(end + 1)];
+function drawMarked({ text, question }) {
+  const unit = question.slice(question.indexOf("“") + 1, question.lastIndexOf("”")).replace(/\r\n?/g, "\n");
+  const start = text.indexOf(`【${unit}】`); // few fonts have these brackets, so the page leaves them out
+  if (start < 0) return drawHeadings(text);
+  return [...drawHeadings(text.slice(0, start)), el("mark", {}, unit), text.slice(start + unit.length + 2)];
 }
 
 function drawHeadings(text) {
