@@ -18,13 +18,13 @@ from oversight.harness.store.database import Database
 from oversight.harness.store.engines.addresses import find_file, find_users, read_address, show_address
 from oversight.harness.store.serialization import describe_failure
 from oversight.harness.store.study_store import Store
-from oversight.harness.store.tables.content_tables import DatabaseMarkRow, ItemRow
+from oversight.harness.store.tables.content_tables import MARK
 from oversight.harness.store.tables.insertion import count_rows, insert_tuples
-from oversight.harness.store.tables.run_tables import RunLockRow, RunVersionRow
+from oversight.harness.store.tables.run_tables import RUN_LOCK, RUN_VERSION
+from oversight.harness.store.tables.table_maker import METADATA
 
 # Locks of processes, and the row with the database's own id and mark, are not copied.
-_LEFT = {row.__table__.name for row in (RunLockRow, DatabaseMarkRow)}
-_COUNTED = RunVersionRow.__table__  # a trigger writes this table when predictions arrive
+_LEFT = {table.name for table in (RUN_LOCK, MARK)}
 
 
 def copy_store(source: Store, target: Store) -> dict[str, int]:
@@ -135,8 +135,8 @@ def _find_tables() -> list[sa.Table]:
 
     The table that counts changes of predictions comes last.
     """
-    tables = [table for table in ItemRow.metadata.sorted_tables if table.name not in _LEFT]
-    return [*(table for table in tables if table is not _COUNTED), _COUNTED]
+    tables = [table for table in METADATA.sorted_tables if table.name not in _LEFT]
+    return [*(table for table in tables if table is not RUN_VERSION), RUN_VERSION]
 
 
 def _count(store: Database, table: sa.Table) -> int:
@@ -148,7 +148,7 @@ def _copy_table(source: Store, target: Store, table: sa.Table, tell: Callable[[i
     names = tuple(column.name for column in table.columns)
     sent = _Digest()
     with target.transaction() as connection:
-        if table is _COUNTED:
+        if table is RUN_VERSION:
             connection.execute(sa.delete(table))
         for rows in _read_rows(source, table):
             sent.add(rows)

@@ -10,15 +10,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from oversight.harness.store.database import Repository
-from oversight.harness.store.tables.content_tables import ItemRow
 from oversight.harness.store.tables.insertion import count_rows
-from oversight.harness.store.tables.run_tables import CallRow, RunRow, SearchRow
+from oversight.harness.store.tables.run_tables import CALL, RUN, SEARCH
+from oversight.harness.store.tables.table_maker import METADATA
 
 ERASED = "erased"
 """Key that marks the specification of a search or run whose prompts showed an erased item as an example."""
 _START = 200
 """Number of characters at the beginning of an item's text by which stored texts are recognised."""
-_CALL, _RUN, _SEARCH = CallRow.__table__, RunRow.__table__, SearchRow.__table__
 _NO_TEXT = (sa.Numeric, sa.Integer, sa.Boolean, sa.LargeBinary)
 
 
@@ -37,26 +36,26 @@ class ErasureRepository(Repository):
         """Remove the examples that show one of these texts from the prompts of searches and workflow runs."""
         searches, runs = list[str](), list[str]()
         with self._database.transaction(exclusive=True) as connection:
-            for search, spec in connection.execute(sa.select(_SEARCH.c.id, _SEARCH.c.spec)).all():
+            for search, spec in connection.execute(sa.select(SEARCH.c.id, SEARCH.c.spec)).all():
                 if (kept := _drop_examples(spec, texts)) != spec:
                     values = {"spec": kept | {ERASED: True}}
-                    connection.execute(sa.update(_SEARCH).where(_SEARCH.c.id == search).values(values))
+                    connection.execute(sa.update(SEARCH).where(SEARCH.c.id == search).values(values))
                     searches.append(search)
-            for run, name, spec in connection.execute(sa.select(_RUN.c.id, _RUN.c.name, _RUN.c.spec)).all():
+            for run, name, spec in connection.execute(sa.select(RUN.c.id, RUN.c.name, RUN.c.spec)).all():
                 workflow = _read_workflow(spec)
                 if workflow and (kept := _drop_examples(workflow, texts)) != workflow:
                     template = json.dumps(kept, sort_keys=True, ensure_ascii=False)
                     values = {"spec": {**spec, "template": template, ERASED: True}}
-                    connection.execute(sa.update(_RUN).where(_RUN.c.id == run).values(values))
+                    connection.execute(sa.update(RUN).where(RUN.c.id == run).values(values))
                     runs.append(name)
         return ErasedExamples(searches=tuple(searches), runs=tuple(dict.fromkeys(runs)))
 
     def erase_calls(self, texts: Collection[str]) -> None:
         """Erase request and reply of each call whose request contains one of these texts; keep the usage."""
         with self._database.transaction(exclusive=True) as connection:
-            holds = self._holds(_CALL.c.request, self._find_forms(connection, texts))
+            holds = self._holds(CALL.c.request, self._find_forms(connection, texts))
             erased = {"request": "", "reply": "", "error": "erased"}
-            connection.execute(sa.update(_CALL).where(holds).values(erased))
+            connection.execute(sa.update(CALL).where(holds).values(erased))
 
     def find_remains(self, texts: Collection[str]) -> dict[str, int]:
         """Return the number of rows that contain the start of one of these texts, by ``table.column``.
@@ -67,7 +66,7 @@ class ErasureRepository(Repository):
             forms = self._find_forms(connection, texts)
             found = {
                 f"{table.name}.{column.name}": count_rows(connection, table, self._holds(column, forms))
-                for table in ItemRow.metadata.sorted_tables
+                for table in METADATA.sorted_tables
                 for column in table.c
                 if not isinstance(column.type, _NO_TEXT)
             }
@@ -82,8 +81,8 @@ class ErasureRepository(Repository):
 
         A prompt can have cut the text to a number of words, and JSON can have escaped its characters.
         """
-        specs: list[Mapping[str, Any]] = list(connection.execute(sa.select(_SEARCH.c.spec)).scalars())
-        specs += filter(None, map(_read_workflow, connection.execute(sa.select(_RUN.c.spec)).scalars()))
+        specs: list[Mapping[str, Any]] = list(connection.execute(sa.select(SEARCH.c.spec)).scalars())
+        specs += filter(None, map(_read_workflow, connection.execute(sa.select(RUN.c.spec)).scalars()))
         limits = {None, *(_most_words(spec) for spec in specs)}
         cut = {" ".join(text.split()[:most])[:_START] for text in texts for most in limits}
         forms = {text[:_START] for text in texts} | cut

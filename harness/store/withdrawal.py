@@ -17,60 +17,63 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from oversight.harness.store.audit.audit_trail import AuditEvent, AuditRecord, AuditRepository, append_events
+from oversight.harness.store.audit.audit_trail import AuditRepository, append_events
 from oversight.harness.store.audit.design_rows import REPLIES, BatchDigest, DesignRepository
 from oversight.harness.store.calls.call_repository import book
 from oversight.harness.store.database import Repository
 from oversight.harness.store.full_text.full_text_index import clear_words
 from oversight.harness.store.serialization import name_today
-from oversight.harness.store.tables.audit_tables import AbsenceRow, AnswerLinkRow, AuditEventRow, HandoverRow
+from oversight.harness.store.tables.audit_tables import (
+    ABSENCE,
+    EVENT,
+    HANDOVER,
+    LINK,
+    AuditEvent,
+    AuditRecord,
+)
 from oversight.harness.store.tables.content_tables import (
-    AssignmentRow,
-    ControlQuestionRow,
-    ItemRow,
-    ItemSourceRow,
-    QuestionRow,
-    UnitDrawRow,
+    ASSIGNMENT,
+    CONTROL,
+    ITEM,
+    ITEM_SOURCE,
+    QUESTION,
+    UNIT_DRAW,
 )
 from oversight.harness.store.tables.insertion import count_rows, execute_many
 from oversight.harness.store.tables.labelling_tables import (
-    LabelQuarantineRow,
-    LabelQueueRow,
-    LabelRevisionRow,
-    LabelTaskRow,
+    QUARANTINE,
+    QUEUE,
+    REVISION,
+    TASK,
 )
 from oversight.harness.store.tables.run_tables import (
-    CandidateAnswerRow,
-    LedgerRow,
-    PredictionRow,
-    RunColumnsRow,
+    CANDIDATE_ANSWER,
+    LEDGER,
+    PREDICTION,
+    RUN_COLUMNS,
 )
+from oversight.harness.store.tables.table_maker import METADATA
 from oversight.harness.types import Item, Usage
 
-_EVENT, _ITEM = AuditEventRow.__table__, ItemRow.__table__
-_TASK, _QUEUE = LabelTaskRow.__table__, LabelQueueRow.__table__
-_QUARANTINE, _REVISION = LabelQuarantineRow.__table__, LabelRevisionRow.__table__
-_PREDICTION, _CONTROL = PredictionRow.__table__, ControlQuestionRow.__table__
-_LEDGER, _CANDIDATE_ANSWER = LedgerRow.__table__, CandidateAnswerRow.__table__
 _REPLIES = tuple(REPLIES.values())
-_ASKED = tuple(row.__table__ for row in (QuestionRow, ControlQuestionRow, AssignmentRow))
+_ASKED = (QUESTION, CONTROL, ASSIGNMENT)
 _OF_PEOPLE: tuple[tuple[sa.Table, str], ...] = (
-    (QuestionRow.__table__, "expert"),
-    (_CONTROL, "expert"),
-    (AssignmentRow.__table__, "annotator"),
+    (QUESTION, "expert"),
+    (CONTROL, "expert"),
+    (ASSIGNMENT, "annotator"),
     *((table, "expert") for table, _, _ in _REPLIES),
-    (HandoverRow.__table__, "giver"),
-    (HandoverRow.__table__, "taker"),
-    (_TASK, "expert"),
-    (_REVISION, "expert"),
-    (_QUARANTINE, "expert"),
-    (UnitDrawRow.__table__, "expert"),
+    (HANDOVER, "giver"),
+    (HANDOVER, "taker"),
+    (TASK, "expert"),
+    (REVISION, "expert"),
+    (QUARANTINE, "expert"),
+    (UNIT_DRAW, "expert"),
 )
 """Tables and columns with a person's name; if it is erased, a pseudonym replaces it and the rows remain."""
 _OF_PERSON_ALONE: tuple[tuple[sa.Table, str], ...] = (
-    (AbsenceRow.__table__, "expert"),
-    (AnswerLinkRow.__table__, "expert"),
-    (_QUEUE, "expert"),
+    (ABSENCE, "expert"),
+    (LINK, "expert"),
+    (QUEUE, "expert"),
 )
 _SECRET = {"token_digest", "session_digest"}
 
@@ -100,21 +103,21 @@ class WithdrawalRepository(Repository):
 
     def read_removed(self) -> set[str]:
         """Return the ids of removed items."""
-        query = sa.select(_EVENT.c.asked_id).where(_EVENT.c.kind == "item_removed")
+        query = sa.select(EVENT.c.asked_id).where(EVENT.c.kind == "item_removed")
         return {name for (name,) in self._database.read_tuples(query)}
 
     def remove_item(self, item_id: str) -> Withdrawn:
         """Remove an item with its questions, answers and predictions, but keep the predictions' usage."""
         with self._database.transaction(exclusive=True) as connection:
             done = self._take_back(connection, item_id)
-            for table in reversed(ItemRow.metadata.sorted_tables):
+            for table in reversed(METADATA.sorted_tables):
                 if "item_id" in table.c:
                     connection.execute(sa.delete(table).where(_is_about(table, item_id)))
-            place = connection.execute(sa.select(_ITEM.c.position).where(_ITEM.c.id == item_id)).scalar_one()
-            connection.execute(sa.delete(_ITEM).where(_ITEM.c.id == item_id))
+            place = connection.execute(sa.select(ITEM.c.position).where(ITEM.c.id == item_id)).scalar_one()
+            connection.execute(sa.delete(ITEM).where(ITEM.c.id == item_id))
             # Positions must have no gaps, because they are indices of arrays.
-            moved = sa.update(_ITEM).where(_ITEM.c.position > place)
-            connection.execute(moved.values(position=_ITEM.c.position - 1))
+            moved = sa.update(ITEM).where(ITEM.c.position > place)
+            connection.execute(moved.values(position=ITEM.c.position - 1))
             self._forget_derived(connection)
         return done
 
@@ -125,13 +128,13 @@ class WithdrawalRepository(Repository):
             done = Withdrawn(questions=asked, answers=(), predictions=0, candidate_answers=0)
             if ask_again:
                 done = self._take_back(connection, item.id)
-                for table in reversed(ItemRow.metadata.sorted_tables):
-                    if "item_id" in table.c and ("run_id" in table.c or table is _CANDIDATE_ANSWER):
+                for table in reversed(METADATA.sorted_tables):
+                    if "item_id" in table.c and ("run_id" in table.c or table is CANDIDATE_ANSWER):
                         connection.execute(sa.delete(table).where(table.c.item_id == item.id))
             open_now = set(asked) - self._find_answered(connection, asked)
             self._leave_queues(connection, open_now)
             values = {name: getattr(item, name) for name in ("text", "options", "permutation", "meta")}
-            connection.execute(sa.update(_ITEM).where(_ITEM.c.id == item.id).values(values))
+            connection.execute(sa.update(ITEM).where(ITEM.c.id == item.id).values(values))
             self._forget_derived(connection)
         return done
 
@@ -144,9 +147,7 @@ class WithdrawalRepository(Repository):
             questions=asked,
             answers=answers,
             predictions=_charge_predictions(connection, item_id),
-            candidate_answers=count_rows(
-                connection, _CANDIDATE_ANSWER, _CANDIDATE_ANSWER.c.item_id == item_id
-            ),
+            candidate_answers=count_rows(connection, CANDIDATE_ANSWER, CANDIDATE_ANSWER.c.item_id == item_id),
         )
 
     def _find_asked(self, connection: sa.Connection, item_id: str) -> list[str]:
@@ -185,20 +186,20 @@ class WithdrawalRepository(Repository):
 
         The next push removes the tasks of these questions from the labelling server.
         """
-        for table in (_TASK, _QUARANTINE):
+        for table in (TASK, QUARANTINE):
             there = self._database.among(table.c.question_id, asked)
             connection.execute(sa.delete(table).where(there))
 
     def _forget_derived(self, connection: sa.Connection) -> None:
         """Remove cached data that are derived from items: full-text index, run columns, item sources."""
         clear_words(connection)
-        connection.execute(sa.delete(RunColumnsRow.__table__))
-        connection.execute(sa.delete(ItemSourceRow.__table__))
+        connection.execute(sa.delete(RUN_COLUMNS))
+        connection.execute(sa.delete(ITEM_SOURCE))
 
     def erase_revisions(self, asked: Collection[str]) -> None:
         """Erase the content of annotations about these questions."""
-        there = self._database.among(_REVISION.c.question_id, asked)
-        self._database.write_rows(sa.update(_REVISION).where(there).values(result=[]), [{}])
+        there = self._database.among(REVISION.c.question_id, asked)
+        self._database.write_rows(sa.update(REVISION).where(there).values(result=[]), [{}])
 
     def find_records(self, told: Callable[[AuditRecord], bool]) -> list[AuditRecord]:
         """Return the audit events for which the function `told` returns True."""
@@ -250,10 +251,10 @@ class WithdrawalRepository(Repository):
             for table, _, _ in _REPLIES:
                 of_person = (table.c.expert == name, table.c.comment != "")
                 number += connection.execute(sa.update(table).where(*of_person).values(comment="")).rowcount
-            absence = AbsenceRow.__table__
+            absence = ABSENCE
             connection.execute(sa.update(absence).where(absence.c.expert == name).values(reason=""))
-            connection.execute(sa.update(_REVISION).where(_REVISION.c.expert == name).values(result=[]))
-            connection.execute(sa.update(_QUARANTINE).where(_QUARANTINE.c.expert == name).values(detail=""))
+            connection.execute(sa.update(REVISION).where(REVISION.c.expert == name).values(result=[]))
+            connection.execute(sa.update(QUARANTINE).where(QUARANTINE.c.expert == name).values(detail=""))
         return number
 
     def rename_person(self, name: str, *, keep_labels: bool) -> str:
@@ -271,20 +272,20 @@ class WithdrawalRepository(Repository):
                 of_person = table.c[column] == name
                 connection.execute(sa.update(table).where(of_person).values({column: other}))
             connection.execute(
-                sa.update(_REVISION).where(_REVISION.c.expert == other).values(author=None, editor=None)
+                sa.update(REVISION).where(REVISION.c.expert == other).values(author=None, editor=None)
             )
             for table, column in _OF_PERSON_ALONE:
                 connection.execute(sa.delete(table).where(table.c[column] == name))
         return other
 
     def _move_queue(self, connection: sa.Connection, name: str, other: str) -> None:
-        row = connection.execute(sa.select(_QUEUE).where(_QUEUE.c.expert == name)).mappings().first()
+        row = connection.execute(sa.select(QUEUE).where(QUEUE.c.expert == name)).mappings().first()
         if row is None:
             return
-        former = sa.update(_QUEUE).where(_QUEUE.c.expert == name)
+        former = sa.update(QUEUE).where(QUEUE.c.expert == name)
         connection.execute(former.values(marker=f"{row['marker']}-{other}"))
         told = {**row, "expert": other, "email": "", "user_id": None, "closed": True}
-        execute_many(connection, sa.insert(_QUEUE), [told])
+        execute_many(connection, sa.insert(QUEUE), [told])
 
 
 def read_item_meta(path: str | Path) -> dict[str, str]:
@@ -313,12 +314,12 @@ def scrub_file(path: str | Path) -> None:
 def _is_about(table: sa.Table, item_id: str) -> sa.ColumnElement[bool]:
     """Return the condition that a row is about this item of the study, not about a gold item."""
     condition = table.c.item_id == item_id
-    return sa.and_(condition, table.c.kind != "gold") if table is _CONTROL else condition
+    return sa.and_(condition, table.c.kind != "gold") if table is CONTROL else condition
 
 
 def _charge_reserved(connection: sa.Connection, item_id: str) -> None:
     """Charge runs for the calls about an item that were unfinished when their process ended."""
-    t = _LEDGER.c
+    t = LEDGER.c
     query = sa.select(t.run_id, t.requests, t.input_tokens, t.output_tokens).where(t.item_id == item_id)
     for run, requests, sent, received in connection.execute(query).all():
         book(connection, run, "charged", Usage(requests, sent, received, answers=1))
@@ -330,14 +331,14 @@ def _charge_predictions(connection: sa.Connection, item_id: str) -> int:
     Workflow runs are not charged, because the ledger already has the usage of their calls. Returns the number
     of the item's predictions, including those of workflow runs.
     """
-    p = _PREDICTION.c
+    p = PREDICTION.c
     sums = (sa.func.sum(p.attempts), sa.func.sum(p.input_tokens), sa.func.sum(p.output_tokens))
     query = sa.select(p.run_id, *sums, sa.func.count()).where(p.item_id == item_id).group_by(p.run_id)
     number = 0
     for run, requests, input_tokens, output_tokens, rows in connection.execute(query):
         used = Usage(int(requests), int(input_tokens), int(output_tokens))
-        paid = (_LEDGER.c.run_id == run, _LEDGER.c.kind == "paid")
-        if not connection.execute(sa.select(_LEDGER.c.run_id).where(*paid)).first():
+        paid = (LEDGER.c.run_id == run, LEDGER.c.kind == "paid")
+        if not connection.execute(sa.select(LEDGER.c.run_id).where(*paid)).first():
             book(connection, run, "charged", used)
         number += rows
     return number

@@ -12,31 +12,31 @@ import orjson
 import sqlalchemy as sa
 
 from oversight.harness.store.database import Repository
-from oversight.harness.store.open_answers import DrawnExpert
 from oversight.harness.store.serialization import read_json
 from oversight.harness.store.tables.content_tables import (
-    AnswerRow,
-    AssignmentRow,
-    ControlAnswerRow,
-    ControlQuestionRow,
-    GoldItemRow,
-    ItemDrawRow,
-    ItemRow,
-    OpenAnswerRow,
-    PoolItemRow,
-    QuestionRow,
-    RatingRow,
-    UnitDrawRow,
-    UnitRow,
+    ANSWER,
+    ASSIGNMENT,
+    CONTROL,
+    CONTROL_ANSWER,
+    GOLD,
+    ITEM,
+    ITEM_DRAW,
+    OPEN_ANSWER,
+    POOL_ITEM,
+    QUESTION,
+    RATING,
+    UNIT,
+    UNIT_DRAW,
+    DrawnExpert,
 )
 from oversight.harness.store.tables.insertion import count_rows
 from oversight.harness.types import Assignment, Question
 
-_POSITION = ItemRow.__table__.c.position
+_POSITION = ITEM.c.position
 REPLIES: dict[str, tuple[sa.Table, str, str]] = {
-    "answer": (AnswerRow.__table__, "question_id", "verdict"),
-    "control_answer": (ControlAnswerRow.__table__, "question_id", "verdict"),
-    "rating": (RatingRow.__table__, "assignment_id", "label"),
+    "answer": (ANSWER, "question_id", "verdict"),
+    "control_answer": (CONTROL_ANSWER, "question_id", "verdict"),
+    "rating": (RATING, "assignment_id", "label"),
 }
 """Tables of replies by name, each with its columns of ids and of values."""
 REPLY_TABLES = tuple(REPLIES)
@@ -74,33 +74,27 @@ class DesignPart:
 
 DESIGN_PARTS = {
     "questions": DesignPart(
-        QuestionRow.__table__, tuple(f.name for f in fields(Question)), ("option", "expert", "id"), True
+        QUESTION, tuple(f.name for f in fields(Question)), ("option", "expert", "id"), True
     ),
     "assignments": DesignPart(
-        AssignmentRow.__table__, tuple(f.name for f in fields(Assignment)), ("annotator", "id"), True
+        ASSIGNMENT, tuple(f.name for f in fields(Assignment)), ("annotator", "id"), True
     ),
     "controls": DesignPart(
-        ControlQuestionRow.__table__,
+        CONTROL,
         ("id", "kind", "item_id", "option", "expert", "n_options", "seed", "original", "place"),
         ("id",),
     ),
-    "gold": DesignPart(GoldItemRow.__table__, ("id", "text", "options", "permutation", "truth"), ("id",)),
+    "gold": DesignPart(GOLD, ("id", "text", "options", "permutation", "truth"), ("id",)),
     "draws": DesignPart(
-        ItemDrawRow.__table__,
+        ITEM_DRAW,
         ("batch", "wanted", "items", "remaining", "pool", "seed", "strata"),
         ("batch",),
     ),
-    "drawn_items": DesignPart(
-        PoolItemRow.__table__, ("item_id", "stratum", "batch", "chance"), ("item_id",), True
-    ),
+    "drawn_items": DesignPart(POOL_ITEM, ("item_id", "stratum", "batch", "chance"), ("item_id",), True),
     # The ids of open answers and units are hashes of their texts, which may be confidential.
-    "open_answers": DesignPart(OpenAnswerRow.__table__, ("id", "item_id", "model"), ("id",)),
-    "units": DesignPart(
-        UnitRow.__table__, ("id", "item_id", "answer", "place", "points", "field", "origin"), ("id",)
-    ),
-    "unit_draws": DesignPart(
-        UnitDrawRow.__table__, tuple(f.name for f in fields(DrawnExpert)), ("row", "attempt")
-    ),
+    "open_answers": DesignPart(OPEN_ANSWER, ("id", "item_id", "model"), ("id",)),
+    "units": DesignPart(UNIT, ("id", "item_id", "answer", "place", "points", "field", "origin"), ("id",)),
+    "unit_draws": DesignPart(UNIT_DRAW, tuple(f.name for f in fields(DrawnExpert)), ("row", "attempt")),
 }
 
 
@@ -167,7 +161,7 @@ class DesignRepository(Repository):
         ]
         query = sa.select(*columns)
         if part.by_item:
-            query = query.join_from(part.table, ItemRow.__table__).order_by(_POSITION)
+            query = query.join_from(part.table, ITEM).order_by(_POSITION)
         for column in (part.table.c[name] for name in part.order):
             # Texts are sorted by code point, independent of the server's locale.
             is_plain = self._database.is_file or column.type.python_type is not str
@@ -216,7 +210,7 @@ def _limit_to_drawn(name: str) -> tuple[sa.ColumnElement[bool], ...]:
 
     Only ``drawn_items`` has a condition, which omits undrawn items of the pool.
     """
-    return (PoolItemRow.__table__.c.batch > 0,) if name == "drawn_items" else ()
+    return (POOL_ITEM.c.batch > 0,) if name == "drawn_items" else ()
 
 
 @lru_cache(maxsize=4096)

@@ -1,207 +1,176 @@
-"""Rows of a study's items, questions and answers, and of open answers with their units."""
+"""Rows and tables of a study's items, questions and answers, and of open answers with their units."""
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, BigInteger, UniqueConstraint
-from sqlmodel import Field
+from dataclasses import dataclass
+from enum import StrEnum
 
-from oversight.harness.store.tables.row_kinds import JSONTuple, TableRow
+import sqlalchemy as sa
 
-
-class ItemRow(TableRow, table=True):
-    """An item as it was when first read; `position` is its index in source order, from 0."""
-
-    id: str = Field(primary_key=True)
-    position: int = Field(index=True)
-    text: str
-    options: tuple[str, ...] = Field(sa_type=JSONTuple)
-    permutation: tuple[int, ...] = Field(sa_type=JSONTuple)
-    meta: dict[str, str] = Field(sa_type=JSON)
+from oversight.harness.errors import StoreError
+from oversight.harness.store.tables.table_maker import make_table
+from oversight.harness.types import Assignment, Item, Question
 
 
-class ItemSourceRow(TableRow, table=True):
-    """A source of items: its number of items, and a hash (`digest`) of all data that define them."""
+class ControlKind(StrEnum):
+    """Kind of a control question."""
 
-    digest: str = Field(primary_key=True)
-    items: int
-
-
-class _Asked(TableRow):
-    id: str = Field(primary_key=True)
-    item_id: str = Field(foreign_key="item.id", index=True)
-    protocol: str
-    propensity: float
-    seed: int = Field(sa_type=BigInteger)
+    GOLD = "gold"
+    """About an item whose true option is known; measures how often the expert errs."""
+    REPEAT = "repeat"
+    """A question of the study that the same expert is asked again; measures the expert's consistency."""
+    OVERLAP = "overlap"
+    """A question of the study that a second expert is asked; measures how often two experts agree."""
 
 
-class QuestionRow(_Asked, table=True):
-    """A question with its propensity and its place in the expert's queue, both fixed before any answer."""
-
-    __table_args__ = (UniqueConstraint("item_id", "option", "expert", name="uq_question_asked_once"),)
-    option: int
-    expert: str = Field(index=True)
-    n_options: int
-    propensities: tuple[float, ...] = Field(sa_type=JSONTuple)
-    place: int | None = Field(default=None, sa_type=BigInteger)
-
-
-class ReplyRow(TableRow):
-    """Base class of replies: place in the order of arrival, person, channel and comment."""
-
-    position: int = Field(index=True)
-    expert: str
-    source: str
-    comment: str
-
-
-class AnswerRow(ReplyRow, table=True):
-    """The answer to a question, at most one per question.
-
-    `position` is the answer's place in the order of arrival.
-    """
-
-    question_id: str = Field(primary_key=True, foreign_key="question.id")
-    verdict: str
-
-
-class AssignmentRow(_Asked, table=True):
-    """An item assigned to an annotator of a panel; its propensity is fixed before any rating."""
-
-    __table_args__ = (UniqueConstraint("item_id", "annotator", name="uq_assignment_given_once"),)
-    annotator: str = Field(index=True)
-
-
-class RatingRow(ReplyRow, table=True):
-    """The rating of an assignment, at most one per assignment.
-
-    `label` is an option of the item; empty if the annotator skipped the assignment.
-    """
-
-    assignment_id: str = Field(primary_key=True, foreign_key="assignment.id")
-    label: str
-
-
-class GoldItemRow(TableRow, table=True):
-    """A gold item as it was when first drawn; `truth` is the index of its true option."""
-
-    id: str = Field(primary_key=True)
-    text: str
-    options: tuple[str, ...] = Field(sa_type=JSONTuple)
-    permutation: tuple[int, ...] = Field(sa_type=JSONTuple)
-    truth: int
-
-
-class ControlQuestionRow(TableRow, table=True):
+@dataclass(frozen=True, slots=True)
+class ControlQuestion:
     """A control question in an expert's queue.
 
-    It is about the gold item `item_id`, or it repeats the study's question `original`, which is about the
-    study's item `item_id`. For a gold question, `original` is empty.
+    Attributes
+    ----------
+    id, option, expert, n_options, seed
+        As in `Question`, and in the same format, so that experts cannot recognize control questions.
+    item_id
+        Id of the gold item, or of the study's item that is asked about again.
+    original
+        Id of the study's question that is repeated; empty for gold.
+    place
+        As in `Question`.
     """
 
-    id: str = Field(primary_key=True)
-    kind: str
+    id: str
+    kind: ControlKind
     item_id: str
     option: int
-    expert: str = Field(index=True)
+    expert: str
     n_options: int
-    seed: int = Field(sa_type=BigInteger)
-    original: str
-    place: int | None = Field(default=None, sa_type=BigInteger)
+    seed: int
+    original: str = ""
+    place: int | None = None
+
+    @property
+    def question(self) -> Question:
+        """The question as the expert sees it."""
+        return Question(
+            id=self.id,
+            item_id=self.item_id,
+            option=self.option,
+            expert=self.expert,
+            n_options=self.n_options,
+            protocol=self.kind.value,
+            propensity=1.0,
+            seed=self.seed,
+            place=self.place,
+        )
 
 
-class ControlAnswerRow(ReplyRow, table=True):
-    """The answer to a control question, at most one per question.
-
-    `position` numbers the answers to control questions in their order of arrival.
-    """
-
-    question_id: str = Field(primary_key=True, foreign_key="control_question.id")
-    verdict: str
-
-
-class QuestionKeyRow(TableRow, table=True):
-    """The study's secret key (one row), from which question ids are derived.
-
-    The key is stored nowhere else. Without a row, or with an empty secret, question ids depend only on the
-    study's seed.
-    """
-
-    id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
-    secret: bytes = Field(repr=False)
-
-
-class LookRow(TableRow, table=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedLook:
     """Interim analysis number `look` of `looks`, with the numbers of answered and of drawn questions."""
 
-    look: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    look: int
     looks: int
     answered: int
     drawn: int
-    created: str
 
 
-class ItemDrawRow(TableRow, table=True):
-    """A draw of `items` items from the `remaining` undrawn items of the study's pool.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemDraw:
+    """One draw of items from the undrawn items of the pool.
 
-    `wanted` is the requested number of questions, and `pool` the number of items in the pool.
+    Unless items have individual probabilities, each undrawn item is drawn with probability
+    `items` / `remaining`.
+
+    Attributes
+    ----------
+    batch
+        Number of the draw, from 1.
+    wanted
+        Requested number of questions.
+    items, remaining
+        Number of items in this draw, and number of undrawn items before it.
+    pool
+        Number of items in the pool.
+    seed
+        Seed of the draw.
+    strata
+        Description of how the strata were formed.
+    created
+        Time of the draw in ISO 8601.
     """
 
-    batch: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    batch: int
     wanted: int
     items: int
     remaining: int
     pool: int
-    seed: int = Field(sa_type=BigInteger)
+    seed: int
     strata: str
     created: str
 
 
-class PoolItemRow(TableRow, table=True):
-    """An item of the pool. `batch` is the number of the draw that drew the item, or 0 if it is undrawn.
+@dataclass(frozen=True, slots=True)
+class DatabaseMark:
+    """Reason why a database must not collect answers: it is a copy, or the study was moved elsewhere.
 
-    `chance` is the probability with which the item was drawn; None if this draw gave all undrawn items the
-    same probability.
+    Attributes
+    ----------
+    copied_at
+        Time of the copy in ISO 8601, UTC; empty if the database is not a copy.
+    source
+        Address of the original database, without a password; empty if the database is not a copy.
+    moved_to
+        Address of the study's new database, without a password; empty if the study was not moved.
     """
 
-    item_id: str = Field(primary_key=True, foreign_key="item.id")
-    stratum: int
-    batch: int = Field(index=True)
-    chance: float | None = None
-
-
-class DatabaseMarkRow(TableRow, table=True):
-    """The table's only row: the database's random id, and its `DatabaseMark` as three texts.
-
-    All three texts are empty if the database may collect answers.
-    """
-
-    id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
-    database: str
     copied_at: str
     source: str
-    moved_to: str
+    moved_to: str = ""
+
+    def __str__(self) -> str:
+        if self.moved_to:
+            return f"the old database of a study that was moved to {self.moved_to}"
+        return f"a copy of {self.source}, made at {self.copied_at}"
+
+    def refuse(self, shown: str) -> StoreError:
+        """Return the error for a write to a database with this mark; `shown` is the database's address."""
+        way = (
+            "enter the new database as store in study.toml, or complete the move with: oversight store move"
+            if self.moved_to
+            else "if the original database is lost or no longer used, make this copy the study's database "
+            "with: oversight store adopt"
+        )
+        return StoreError(f"{shown}: this database is {self}; it is read-only and collects no answers; {way}")
 
 
-class OpenAnswerRow(TableRow, table=True):
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
     """A model's answer to an item, as it was when questions were drawn."""
 
-    item_id: str = Field(primary_key=True, foreign_key="item.id")
-    model: str = Field(primary_key=True)
-    id: str = Field(unique=True)
+    item_id: str
+    model: str
+    id: str
     text: str
 
 
-class UnitRow(TableRow, table=True):
-    """A unit that experts judge: a part of a model's answer, or a criterion from an item's rubric.
+@dataclass(frozen=True, slots=True)
+class StoredUnit:
+    """A unit that experts judge: a criterion of an item, or a part of an answer.
 
-    The field `answer` is empty for a criterion.
-
-    `origin` is the source of the unit; `place` is the unit's position within the answer or the rubric.
+    Attributes
+    ----------
+    answer
+        Id of the answer that the unit is part of; empty for a criterion.
+    place
+        Position of the unit within the item's rubric or the answer, from 0.
+    origin
+        Source of the unit: ``"rubric"``, ``"answer"``, ``"sentences"``, ``"claims"`` or ``"hand"``.
     """
 
-    id: str = Field(primary_key=True)
-    item_id: str = Field(foreign_key="item.id", index=True)
-    answer: str = Field(index=True)
+    id: str
+    item_id: str
+    answer: str
     place: int
     text: str
     points: float
@@ -209,19 +178,94 @@ class UnitRow(TableRow, table=True):
     origin: str
 
 
-class UnitDrawRow(TableRow, table=True):
-    """An expert drawn for a question about a unit, with the probability of drawing the question.
+@dataclass(frozen=True, slots=True)
+class DrawnExpert:
+    """An expert drawn for a question about a unit of an answer; `attempt` gives the order of experts.
 
-    The columns are the fields of `oversight.harness.store.open_answers.DrawnExpert`.
+    Attributes
+    ----------
+    row, number
+        Row of the (unit, answer) pair in the sampling frame, and number of the question. One question can
+        belong to several rows.
+    attempt
+        1 for the expert who is asked first.
+    answer, unit_id
+        Ids of the answer and of the unit that the question shows.
+    place
+        In designs that ask about an answer's units one after another, until an expert says no: the unit's
+        place in this order, from 1. In all other designs: 0.
+    propensity
+        Probability with which the question was drawn.
+    expert, field
+        Name of the expert, and the field of expertise in the roster for which the expert was drawn.
+    question_id
+        Id of the question; empty until the question is asked.
     """
 
-    row: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
-    attempt: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
-    number: int = Field(index=True)
+    row: int
+    attempt: int
+    number: int
     answer: str
-    unit_id: str = Field(foreign_key="unit.id")
+    unit_id: str
     place: int
     propensity: float
     expert: str
     field: str
-    question_id: str = Field(index=True)
+    question_id: str = ""
+
+
+ITEM = make_table("item", Item, "id", index="position", position="int")
+# A source of items: its number of items, and a hash of all data that define them.
+ITEM_SOURCE = make_table("item_source", "digest str, items int", "digest")
+_OF_ITEM = {"item_id": "item.id"}
+QUESTION = make_table(
+    "question",
+    Question,
+    "id",
+    sa.UniqueConstraint("item_id", "option", "expert", name="uq_question_asked_once"),
+    index="item_id expert",
+    refers=_OF_ITEM,
+    seed="big",
+    place="big | None",
+)
+ASSIGNMENT = make_table(
+    "assignment",
+    Assignment,
+    "id",
+    sa.UniqueConstraint("item_id", "annotator", name="uq_assignment_given_once"),
+    index="item_id annotator",
+    refers=_OF_ITEM,
+    seed="big",
+)
+_GOLD = "id str, text str, options tuple, permutation tuple, truth int"
+GOLD = make_table("gold_item", _GOLD, "id")
+CONTROL = make_table(
+    "control_question", ControlQuestion, "id", index="expert", seed="big", place="big | None"
+)
+# Replies, at most one per question or assignment; `position` is the place in the order of arrival.
+_REPLY = "{} str, {} str, position int, expert str, source str, comment str"
+_SAID, _RATED = _REPLY.format("question_id", "verdict"), _REPLY.format("assignment_id", "label")
+ANSWER = make_table("answer", _SAID, "question_id", index="position", refers={"question_id": "question.id"})
+CONTROL_ANSWER = make_table(
+    "control_answer", _SAID, "question_id", index="position", refers={"question_id": "control_question.id"}
+)
+# `label` is empty if the annotator skipped the assignment.
+RATING = make_table(
+    "rating", _RATED, "assignment_id", index="position", refers={"assignment_id": "assignment.id"}
+)
+# The study's secret key (one row), from which question ids are derived; stored nowhere else. Without a row,
+# or with an empty secret, question ids depend only on the study's seed.
+QUESTION_KEY = make_table("question_key", "id int, secret bytes", "id")
+LOOK = make_table("look", PlannedLook, "look", created="str")
+ITEM_DRAW = make_table("item_draw", ItemDraw, "batch", seed="big")
+# An item of the pool. `batch` is the number of its draw, or 0. `chance` is the probability with which it was
+# drawn; None if its draw gave all undrawn items the same probability.
+_POOLED = "item_id str, stratum int, batch int, chance float | None"
+POOL_ITEM = make_table("pool_item", _POOLED, "item_id", index="batch", refers=_OF_ITEM)
+# One row: the database's random id, and its mark, whose texts are empty if the database may collect answers.
+MARK = make_table("database_mark", DatabaseMark, "id", id="int", database="str")
+OPEN_ANSWER = make_table("open_answer", StoredAnswer, "item_id model", unique="id", refers=_OF_ITEM)
+UNIT = make_table("unit", StoredUnit, "id", index="item_id answer", refers=_OF_ITEM)
+UNIT_DRAW = make_table(
+    "unit_draw", DrawnExpert, "row attempt", index="number question_id", refers={"unit_id": "unit.id"}
+)

@@ -1,157 +1,19 @@
-"""Rows of model runs and workflow searches: calls, answers and usage."""
+"""Rows and tables of model runs and workflow searches: calls, answers and usage."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from sqlalchemy import JSON, BigInteger, ForeignKeyConstraint
-from sqlmodel import Field
+import sqlalchemy as sa
 
-from oversight.harness.store.tables.row_kinds import JSONTuple, ModelAnswerRow, SpecifiedRow, TableRow
-
-
-class SearchRow(SpecifiedRow, table=True):
-    """A search for a better workflow; `spec` contains all settings that determine it."""
+from oversight.harness.platform import is_gone, machine_id
+from oversight.harness.store.tables.table_maker import make_table
+from oversight.harness.types import Prediction
 
 
-class _OfSearch(TableRow):
-    search_id: str = Field(primary_key=True, foreign_key="search.id")
-    position: int
-
-
-class SearchItemRow(_OfSearch, table=True):
-    """The split to which a search assigned an item; `position` is the item's position in the split."""
-
-    item_id: str = Field(primary_key=True, foreign_key="item.id")
-    split: str
-
-
-class CandidateRow(_OfSearch, table=True):
-    """A candidate program in the archive of a search; `position` is its place in the order of arrival.
-
-    `parents` are the ids of the candidates from which it was made.
-    """
-
-    id: str = Field(primary_key=True)
-    slot: int
-    op: str
-    name: str
-    source: str
-    thought: str
-    note: str
-    parents: tuple[str, ...] = Field(sa_type=JSONTuple, sa_column_kwargs={"server_default": "[]"})
-
-
-class CandidateAnswerRow(ModelAnswerRow, table=True):
-    """A candidate's answer to an item in one replicate."""
-
-    __table_args__ = (
-        ForeignKeyConstraint(["search_id", "candidate_id"], ["candidate.search_id", "candidate.id"]),
-    )
-    search_id: str = Field(primary_key=True)
-    candidate_id: str = Field(primary_key=True)
-    replicate: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
-    item_id: str = Field(primary_key=True, foreign_key="item.id")
-
-
-class SearchEventRow(_OfSearch, table=True):
-    """A decision of a search, identified by `key`.
-
-    Once a decision is stored, later decisions with the same key are ignored.
-    """
-
-    key: str = Field(primary_key=True)
-    data: dict[str, Any] = Field(sa_type=JSON)
-
-
-class RunRow(SpecifiedRow, table=True):
-    """One model with one prompt and one set of parameters; `id` is the hash of `spec`.
-
-    `served_as` is the model's name in the endpoint's first reply.
-    """
-
-    name: str = Field(index=True)
-    served_as: str | None
-
-
-class RunLockRow(TableRow, table=True):
-    """The process that holds the lock of a run; `since` is in seconds by the database's clock.
-
-    The run itself need not be stored yet. `owner` is a random id of the holder. With `pid` and `started`,
-    a process on the same `machine` can check whether the holder still runs.
-    """
-
-    run_id: str = Field(primary_key=True)
-    owner: str
-    host: str
-    machine: str
-    pid: int
-    started: str
-    since: float
-
-
-class PredictionRow(ModelAnswerRow, table=True):
-    """A run's answer to an item; `guessed` is the number of calls whose endpoint reported no tokens."""
-
-    run_id: str = Field(primary_key=True, foreign_key="run.id")
-    item_id: str = Field(primary_key=True, foreign_key="item.id")
-    sample: int = Field(primary_key=True)
-    confidence: float | None
-    source: str = Field(sa_column_kwargs={"server_default": "call"})
-    step: str = Field(sa_column_kwargs={"server_default": ""})
-    guessed: int = Field(sa_column_kwargs={"server_default": "0"})
-
-
-class JudgeProbabilityRow(TableRow, table=True):
-    """The probabilities that a judge gave to the options of an item, in option order."""
-
-    run_id: str = Field(primary_key=True, foreign_key="run.id")
-    item_id: str = Field(primary_key=True, foreign_key="item.id")
-    probabilities: tuple[float, ...] = Field(sa_type=JSONTuple)
-
-
-class LedgerRow(TableRow, table=True):
-    """Usage of a run that belongs to no stored prediction, including reserved usage of unfinished calls.
-
-    `kind` is "reserved" for one unfinished answer (the row is removed when the answer is stored), "under way"
-    for all unfinished calls of a workflow run, "paid" for its finished calls, and "charged" for usage that
-    never led to an answer.
-    """
-
-    run_id: str = Field(primary_key=True, foreign_key="run.id")
-    kind: str = Field(primary_key=True)
-    item_id: str = Field(primary_key=True)
-    sample: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
-    requests: int
-    input_tokens: int = Field(sa_type=BigInteger)
-    output_tokens: int = Field(sa_type=BigInteger)
-    answers: int
-
-
-class ProbeRow(TableRow, table=True):
-    """Whether a model at an endpoint offers a feature, as found by one test request."""
-
-    endpoint: str = Field(primary_key=True)
-    model: str = Field(primary_key=True)
-    feature: str = Field(primary_key=True)
-    offered: bool
-    detail: str
-
-
-class BatchRow(TableRow, table=True):
-    """A batch submitted to an endpoint; `marker` identifies the batch if its id was not stored.
-
-    `requests` lists (item id, sample) of every request in the batch.
-    """
-
-    marker: str = Field(primary_key=True)
-    run_id: str = Field(foreign_key="run.id", index=True)
-    remote_id: str | None
-    state: str
-    requests: list[Any] = Field(sa_type=JSON)
-
-
-class CallRow(TableRow, table=True):
+@dataclass(frozen=True, slots=True)
+class StoredCall:
     """A model call and its result.
 
     `key` is a hash of the model, the request, and the name of the draw. A draw's name is, for example,
@@ -159,7 +21,7 @@ class CallRow(TableRow, table=True):
     is None if no price is known.
     """
 
-    key: str = Field(primary_key=True)
+    key: str
     request: str
     reply: str
     finish: str
@@ -171,22 +33,133 @@ class CallRow(TableRow, table=True):
     created: str
 
 
-class RunVersionRow(TableRow, table=True):
-    """Number of changes to a run's predictions, counted by database triggers."""
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch submitted to a Batch API; `remote_id` is None until the endpoint returned it.
 
-    run_id: str = Field(primary_key=True)
-    version: int = Field(sa_type=BigInteger)
-
-
-class RunColumnsRow(TableRow, table=True):
-    """A run's answers as arrays, cached for version `version` of its predictions (`RunVersionRow`).
-
-    `options` contains one 16-bit integer per item, see `oversight.harness.columns.PredictionColumns`.
-    `confidences` contains one 64-bit float per item, or is empty. Both are little-endian.
+    `requests` are the (item id, sample) pairs of the batch.
     """
 
-    run_id: str = Field(primary_key=True)
-    version: int = Field(sa_type=BigInteger)
-    options: bytes
-    confidences: bytes
-    counts: dict[str, Any] = Field(sa_type=JSON)
+    marker: str
+    run_id: str
+    remote_id: str | None
+    state: str
+    requests: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReservedAnswer:
+    """Reserved usage of an unfinished answer: its usage so far, and the maximum usage of its next call."""
+
+    run_id: str
+    item_id: str
+    sample: int
+    requests: int
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLock:
+    """The process that works on a run; `since` is in seconds by the database's clock.
+
+    The run itself need not be stored yet. `owner` is a random id of the holder. With `pid` and `started`,
+    a process on the same `machine` can check whether the holder still runs.
+    """
+
+    run_id: str
+    owner: str
+    host: str
+    machine: str
+    pid: int
+    started: str
+    since: float
+
+    def __str__(self) -> str:
+        """Return a sentence with host, process and time, for messages."""
+        since = datetime.fromtimestamp(self.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        return f"process {self.pid} on {self.host} has been working on this run since {since}"
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the lock's process is on another machine."""
+        return self.machine != machine_id()
+
+    def is_held(self, *, take_over: bool = False) -> bool:
+        """Whether the lock's process is running or cannot be checked.
+
+        With `take_over`, a process on another machine counts as ended.
+        """
+        return not is_gone(self.machine, self.pid, self.started) and not (take_over and self.is_elsewhere)
+
+
+_OF_ITEM, _OF_RUN, _OF_SEARCH = {"item_id": "item.id"}, {"run_id": "run.id"}, {"search_id": "search.id"}
+# `spec` contains all settings that determine a search or a run. The id of a run is the hash of its `spec`,
+# and `served_as` is the model's name in the endpoint's first reply.
+_SPECIFIED = "id str, created str, spec Mapping"
+SEARCH = make_table("search", _SPECIFIED, "id")
+RUN = make_table("run", f"{_SPECIFIED}, name str, served_as str | None", "id", index="name")
+# The split to which a search assigned an item; `position` is the item's position in the split.
+_SPLIT = "search_id str, position int, item_id str, split str"
+SEARCH_ITEM = make_table("search_item", _SPLIT, "search_id item_id", refers=_OF_SEARCH | _OF_ITEM)
+# A program in the archive of a search; `position` is its place in the order of arrival.
+_ARCHIVED = (
+    "search_id str, position int, id str, slot int, op str, name str, source str, thought str, note str, "
+    "parents tuple"
+)
+CANDIDATE = make_table("candidate", _ARCHIVED, "search_id id", refers=_OF_SEARCH, defaults={"parents": "[]"})
+# A candidate's answer to an item in one replicate.
+CANDIDATE_ANSWER = make_table(
+    "candidate_answer",
+    Prediction,
+    "search_id candidate_id replicate item_id",
+    sa.ForeignKeyConstraint(["search_id", "candidate_id"], ["candidate.search_id", "candidate.id"]),
+    without="sample confidence source guessed step probabilities",
+    refers=_OF_ITEM,
+    search_id="str",
+    candidate_id="str",
+    replicate="int",
+)
+# A decision of a search. Later decisions with the same key are ignored.
+_DECISION = "search_id str, position int, key str, data Mapping"
+SEARCH_EVENT = make_table("search_event", _DECISION, "search_id key", refers=_OF_SEARCH)
+RUN_LOCK = make_table("run_lock", RunLock, "run_id")
+# A run's answer to an item; `guessed` is the number of calls whose endpoint reported no tokens.
+PREDICTION = make_table(
+    "prediction",
+    Prediction,
+    "run_id item_id sample",
+    without="probabilities",
+    refers=_OF_RUN | _OF_ITEM,
+    defaults={"source": "call", "step": "", "guessed": "0"},
+    run_id="str",
+)
+# The probabilities that a judge gave to the options of an item, in option order.
+_JUDGED = "run_id str, item_id str, probabilities tuple"
+VECTOR = make_table("judge_probability", _JUDGED, "run_id item_id", refers=_OF_RUN | _OF_ITEM)
+# Usage of a run that belongs to no stored prediction. `kind` is "reserved" for one unfinished answer (the row
+# is removed when the answer is stored), "under way" for all unfinished calls of a workflow run, "paid" for
+# its finished calls, and "charged" for usage that never led to an answer.
+LEDGER = make_table(
+    "ledger",
+    ReservedAnswer,
+    "run_id kind item_id sample",
+    refers=_OF_RUN,
+    run_id="str",
+    kind="str",
+    answers="int",
+    input_tokens="big",
+    output_tokens="big",
+)
+# Whether a model at an endpoint offers a feature, as found by one test request.
+_FEATURE = "endpoint str, model str, feature str, offered bool, detail str"
+PROBE = make_table("probe", _FEATURE, "endpoint model feature")
+BATCH = make_table("batch", Batch, "marker", index="run_id", refers=_OF_RUN)
+CALL = make_table("call", StoredCall, "key")
+# Number of changes to a run's predictions, counted by database triggers.
+RUN_VERSION = make_table("run_version", "run_id str, version big", "run_id")
+# A run's answers as arrays, cached for one version of its predictions. `options` contains one 16-bit integer
+# per item, see `oversight.harness.columns.PredictionColumns`. `confidences` contains one 64-bit float per
+# item, or is empty. Both are little-endian.
+_CACHED = "run_id str, version big, options bytes, confidences bytes, counts Mapping"
+RUN_COLUMNS = make_table("run_columns", _CACHED, "run_id")
