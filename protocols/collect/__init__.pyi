@@ -3,8 +3,7 @@ from .answer_page.expert_codes import (
     MadeCode as MadeCode, list_codes as list_codes, make_codes as make_codes, revoke_codes as revoke_codes,
 )
 from .collection_page import read_collection as read_collection
-from .label_studio.campaign import Campaign as Campaign
-from .label_studio.campaign_results import Difference as Difference
+from .label_studio.campaign import Campaign as Campaign, Difference as Difference
 from .label_studio.facade import LabelStudio as LabelStudio
 from .label_studio.watch import Look as Look, watch_campaign as watch_campaign
 from .label_studio.server.own_server import (

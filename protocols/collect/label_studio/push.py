@@ -160,6 +160,16 @@ def put_back_settings(
     return tuple(sorted(changed))
 
 
+def remove_predictions(client: Client, labels: LabellingRepository, queue: Queue, project: Project) -> int:
+    """Remove the predictions that somebody added to a project's tasks. Returns their number."""
+    found = client.read_predictions(project.id) if project.predictions else []
+    for prediction in found:
+        client.delete_prediction(prediction.id)
+        told = {"prediction": prediction.id, "task": prediction.task, "made": prediction.created_at}
+        labels.record_event(AuditEvent(kind="removed", way=SOURCE, person=queue.expert, detail=told))
+    return len(found)
+
+
 def check_project(client: Client, queue: Queue, found: Mapping[int, Project]) -> Project:
     """Return an expert's project on the server, whatever its present title.
 
