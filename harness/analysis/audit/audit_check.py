@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from oversight.harness.analysis.audit.design_freeze import compare_parts, find_changes
 from oversight.harness.analysis.audit.trail_check import AnswerCheck, AuditFindings, BatchCheck, ChainCheck
@@ -22,6 +22,8 @@ from oversight.harness.store import (
     StoredAnswerValue,
 )
 from oversight.harness.types import SECOND_QUESTIONS, control_id, is_erased, question_id, seal_ids
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -195,8 +197,12 @@ class AuditCheck:
             found.comments += bool(record.comment_digest)
         if record.link == self._given:
             found.covered = found.events
+        self.take_safely(name, self._take, record)
+
+    def take_safely(self, name: str, take: Callable[[T], None], entry: T) -> None:
+        """Collect what an event or line called `name` records, or report that the entry is malformed."""
         try:
-            self._take(record)
+            take(entry)
         except (KeyError, TypeError, ValueError, AttributeError):
             self.findings.add(f"{name}: it lacks a field that its kind requires, or a value is wrong")
 

@@ -71,33 +71,32 @@ def _expect_bundle(path: Path, stream: BinaryIO) -> None:
         )
 
 
-class _BundleCheck:
+class _BundleCheck(AuditCheck):
     """Checks the lines of a bundle in order."""
 
     def __init__(self, head: str | None) -> None:
-        self._given, self._check = head, AuditCheck(head)
-        self.result, self.findings = self._check.result, self._check.findings
-        self._chain = ChainCheck("line", 1)
+        super().__init__(head)
+        self._lines = ChainCheck("line", 1)
         self._ended, self._after = False, False
         self._counts, self._told_end = Counter[str](), dict[str, Any]()
         self._told_head, self._first_link = dict[str, Any](), ""
 
     def read(self, stream: BinaryIO) -> Audit:
         """Check all lines and return the result."""
-        check, found = self._check, self.result
+        found = self.result
         for line in _read_lines(stream):
             found.lines += 1
             self._check_line(line)
-        check.end_events()
-        found.link, found.head, found.uncovered = found.head, self._chain.head, check.count_uncovered()
+        self.end_events()
+        found.link, found.head, found.uncovered = found.head, self._lines.head, self.count_uncovered()
         self._check_end()
         # answers and design can be compared with the events only if no line is missing
         if not self.findings.number:
-            check.end()
+            self.end()
         if not self.findings.number:
             # a bundle omits the texts of gold items, so their digest cannot be recomputed
-            numbers = {name: rows.number for name, rows in check.parts.items() if name != "gold"}
-            check.compare_design(numbers)
+            numbers = {name: rows.number for name, rows in self.parts.items() if name != "gold"}
+            self.compare_design(numbers)
         if self._given not in (None, found.head) and found.covered is None:
             told = "the given head is neither the head of the file nor a link of its events"
             self.findings.add(f"{told}; the head of the file is {found.head}")
@@ -109,63 +108,53 @@ class _BundleCheck:
             self._after = True
             self.findings.add(f"line {self.result.lines}: it follows the closing line: lines were added")
         if parts is None:
-            number = self._chain.next
+            number = self._lines.next
             self.findings.add(f"line {number}: altered or cut: it does not end with its chain value")
-            self._chain.next += 1
+            self._lines.next += 1
             return
         body, stated = parts
         told = read_body(body)
-        number = told["line"] if told else self._chain.next
-        wrong = self._chain.check_entry(f"line {number}", number, stated, lambda before: chain(before, body))
+        number = told["line"] if told else self._lines.next
+        wrong = self._lines.check_entry(f"line {number}", number, stated, lambda before: chain(before, body))
         if not wrong and told is None:
             wrong = f"line {number}: its chain value is right, but oversight writes no such line"
         if wrong:
             self.findings.add(wrong)
         elif told is not None:
-            self._take_safely(told)
+            self.take_safely(f"line {number}", self._take_line, told)
 
-    def _take_safely(self, told: dict[str, Any]) -> None:
-        try:
-            self._take(told)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            self.findings.add(
-                f"line {told['line']}: it lacks a field that its kind requires, or a value is wrong"
-            )
-
-    def _take(self, told: dict[str, Any]) -> None:
+    def _take_line(self, told: dict[str, Any]) -> None:
         """Check the content of a line whose link in the hash chain was already found to be right."""
         record = str(told["record"])
         if record == "head":
             self.result.study, self._told_head = str(told["study"]), told
-            self._check.key = None if told.get("sealed") else b""
+            self.key = None if told.get("sealed") else b""
         elif record == "event":
             event = AuditRecord(**{"comment": None, "salt": "", **told["event"]})
             self._first_link = self._first_link or event.link
-            self._check.add_event(event)
+            self.add_event(event)
         elif record == "answer":
             self._take_answer(told)
         elif record == "handover":
-            self._check.add_handover(Handover(**{f.name: told[f.name] for f in fields(Handover)}))
+            self.add_handover(Handover(**{f.name: told[f.name] for f in fields(Handover)}))
         elif record == "end":
             self._ended, self._told_end = True, told
             return
         elif record in DESIGN_PARTS and record != "gold":
-            self._check.add_row(record, told)
+            self.add_row(record, told)
         self._counts[record] += 1
 
     def _take_answer(self, told: dict[str, Any]) -> None:
         names = ("position", "question", "person", "value", "source", "last_event")
         *said, event = (told[name] for name in names)
-        last, _ = self._check.add_answer(
-            told["table"], StoredAnswerValue._make([*said, told.get("comment", "")])
-        )
+        last, _ = self.add_answer(told["table"], StoredAnswerValue._make([*said, told.get("comment", "")]))
         if event != last:
             says = "no event is about this answer alone" if last is None else f"its last event is {last}"
             self.findings.add(f"line {told['line']}: the answer names event {event}, but {says}")
 
     def _check_end(self) -> None:
         if not self._ended:
-            self.findings.add(f"line {self._chain.next}: the closing line is missing: the file was cut")
+            self.findings.add(f"line {self._lines.next}: the closing line is missing: the file was cut")
             return
         said = self._told_end.get("counts"), self._told_end.get("lines")
         if not self.findings.number and said != (dict(self._counts), self.result.lines):

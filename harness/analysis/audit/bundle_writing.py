@@ -10,7 +10,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -74,46 +74,35 @@ def _write(told: dict[str, Any]) -> bytes:
         return json.dumps(told, default=repr, separators=(",", ":")).encode()
 
 
-class ChainedLines:
-    """Writer of a bundle's lines.
+@dataclass(slots=True)
+class WrittenBundle:
+    """A bundle that is being written, or was written.
 
     Attributes
     ----------
-    head
-        Last chain value.
-    number, not_covered
-        Number of lines so far; number of these about answers without an event.
+    lines, not_covered
+        Number of lines; number of these about answers without an event.
     counts
-        Kind of record → number of lines so far.
+        Kind of record → number of lines.
+    head, link
+        Last chain value, and link of the study's last event.
     """
 
-    def __init__(self) -> None:
-        self.head, self.number, self.not_covered = START, 0, 0
-        self.counts: dict[str, int] = {}
+    file: str = ""
+    lines: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    not_covered: int = 0
+    head: str = START
+    link: str = START
 
     def write_line(self, record: str, told: dict[str, Any]) -> bytes:
         """Return the next line, of the kind `record` and with the content `told`."""
-        self.number += 1
+        self.lines += 1
         self.not_covered += "covered" in told
         self.counts[record] = self.counts.get(record, 0) + 1
-        body = _write({"line": self.number, "record": record, **told})[:-1]
+        body = _write({"line": self.lines, "record": record, **told})[:-1]
         self.head = chain(self.head, body)
         return body + f',"chain":"{self.head}"}}\n'.encode()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenBundle:
-    """A written bundle: file, number of lines, number of lines per kind, and last chain value (`head`).
-
-    `not_covered` counts answers without an event; `link` is the link of the study's last event.
-    """
-
-    file: str
-    lines: int
-    counts: dict[str, int]
-    not_covered: int
-    head: str
-    link: str
 
 
 def write_bundle(study: Study, path: str | Path, *, comments: bool = False) -> WrittenBundle:
@@ -146,13 +135,10 @@ def write_bundle(study: Study, path: str | Path, *, comments: bool = False) -> W
         store.audit.hold_still()
         begins = next((record.link for record in store.audit.read_records()), "")
         _refuse_other_file(Path(path), study.study.name, begins)
-        lines, check = ChainedLines(), AuditCheck()
-        head = {"study": study.study.name, "begins": begins, "link": store.audit.read_head()}
-        written = write_whole(_write_lines(store, lines, check, head, comments=comments), path)
-    return WrittenBundle(
-        file=str(written), lines=lines.number, counts=lines.counts, not_covered=lines.not_covered,
-        head=lines.head, link=check.result.head,
-    )  # fmt: skip
+        bundle = WrittenBundle(link=store.audit.read_head())
+        head = {"study": study.study.name, "begins": begins, "link": bundle.link}
+        bundle.file = str(write_whole(_write_lines(store, bundle, head, comments=comments), path))
+    return bundle
 
 
 def _refuse_other_file(path: Path, name: str, begins: str) -> None:
@@ -176,17 +162,17 @@ def _refuse_other_file(path: Path, name: str, begins: str) -> None:
 
 
 def _write_lines(
-    store: Store, lines: ChainedLines, check: AuditCheck, head: dict[str, str], *, comments: bool
+    store: Store, bundle: WrittenBundle, head: dict[str, str], *, comments: bool
 ) -> Iterator[bytes]:
     """Yield all lines of a bundle in order; `head` has the fields of the first line about the study."""
-    sealed = bool(store.controls.read_key())
+    sealed, check = bool(store.controls.read_key()), AuditCheck()
     whole = {"format": FORMAT, "version": VERSION_OF_FORMAT, **head, "comments": comments, "sealed": sealed}
-    yield lines.write_line("head", {**whole, "covers": _COVERS, "leaves_out": _LEAVES_OUT})
+    yield bundle.write_line("head", {**whole, "covers": _COVERS, "leaves_out": _LEAVES_OUT})
     for record, told in itertools.chain(read_events(store, check), read_evidence(store, check)):
         if not comments and record in ("event", "answer"):
             of: dict[str, Any] = told["event"] if record == "event" else told
             for name in ("comment", "salt"):
                 of.pop(name, None)
-        yield lines.write_line(record, told)
-    end = {"counts": dict(lines.counts), "not_covered": lines.not_covered, "lines": lines.number + 1}
-    yield lines.write_line("end", end)
+        yield bundle.write_line(record, told)
+    end = {"counts": dict(bundle.counts), "not_covered": bundle.not_covered, "lines": bundle.lines + 1}
+    yield bundle.write_line("end", end)
