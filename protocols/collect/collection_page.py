@@ -18,7 +18,7 @@ _NAMED = 3
 """Largest number of people with open questions whose names are listed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class NextStep:
     """A sentence about the next step, and its command."""
 
@@ -41,16 +41,12 @@ def find_next_steps(
     panel = study.experts.is_panel
     if not progress:
         whom = "nobody rates anything" if panel else "nobody is asked anything"
-        return [NextStep(sentence=f"Nothing was drawn yet, so {whom}.", command="oversight label route")]
+        return [NextStep(f"Nothing was drawn yet, so {whom}.", "oversight label route")]
     steps = []
     if quarantined:
         text = "1 annotation is" if quarantined == 1 else f"{quarantined:,} annotations are"
-        steps.append(
-            NextStep(
-                sentence=f"{text} not counted; look at the reason, so that no answer is lost.",
-                command="oversight label status --json",
-            )
-        )
+        text += " not counted; look at the reason, so that no answer is lost."
+        steps.append(NextStep(text, "oversight label status --json"))
     if left := sum(p.open for p in progress.values()):
         return [*steps, *_collect(store, progress, left, "rating" if panel else "question")]
     return [*steps, _finish(study, store)]
@@ -64,43 +60,31 @@ def _collect(store: Store, progress: Mapping[str, QueueProgress], left: int, wha
     more = f" and {len(waiting) - _NAMED} more" if len(waiting) > _NAMED else ""
     text = f"{left:,} of {asked:,} {what}s are open; they wait for {named}{more}."
     queues = store.labelling.read_queues()
-    if not any(not queue.closed for queue in queues.values()):
-        return [
-            NextStep(sentence=f"{text} Write them to files to fill in:", command="oversight label export"),
-            NextStep(
-                sentence="Then import the filled-in files. Instead of files, you can use a page (oversight "
-                "label serve) or Label Studio (oversight label push). Import with:",
-                command="oversight label import questions/*.csv",
-            ),
-        ]
-    unsent = sum(t.task_id is None for t in store.labelling.read_tasks())
-    steps = [NextStep(sentence=f"{text} Fetch their answers:", command="oversight label watch")]
-    unqueued = sum(not p.queued for _, p in waiting)
-    if unsent or unqueued:
-        steps.append(
-            NextStep(
-                sentence="Some questions are not on the server yet; send them.",
-                command="oversight label push",
-            )
+    if all(queue.closed for queue in queues.values()):
+        other = (
+            "Then import the filled-in files. Instead of files, you can use a page (oversight label serve) "
+            "or Label Studio (oversight label push). Import with:"
         )
+        return [
+            NextStep(f"{text} Write them to files to fill in:", "oversight label export"),
+            NextStep(other, "oversight label import questions/*.csv"),
+        ]
+    steps = [NextStep(f"{text} Fetch their answers:", "oversight label watch")]
+    unsent = any(task.task_id is None for task in store.labelling.read_tasks())
+    if unsent or not all(p.queued for _, p in waiting):
+        steps.append(NextStep("Some questions are not on the server yet; send them.", "oversight label push"))
     return steps
 
 
 def _finish(study: Study, store: Store) -> NextStep:
     if study.experts.is_panel:
-        return NextStep(
-            sentence="All ratings are in; compute the agreement.", command="oversight panel agree"
-        )
+        return NextStep("All ratings are in; compute the agreement.", "oversight panel agree")
+    done = "Every question is answered"
     if study.experts.statement.asks_on:
-        return NextStep(
-            sentence="Every question is answered; more may follow from the answers.",
-            command="oversight label route",
-        )
+        return NextStep(f"{done}; more may follow from the answers.", "oversight label route")
     if not store.runs.read_runs():
-        return NextStep(
-            sentence="Every question is answered, but no model was run yet.", command="oversight run"
-        )
-    return NextStep(sentence="Every question is answered.", command="oversight estimate")
+        return NextStep(f"{done}, but no model was run yet.", "oversight run")
+    return NextStep(f"{done}.", "oversight estimate")
 
 
 PORTIONS = 60

@@ -9,10 +9,10 @@ from .roster import (
     ANY_CLASS as ANY_CLASS, Expert as Expert, Roster as Roster, one_expert_per_class as one_expert_per_class,
     read_roster as read_roster,
 )
-from .draw_summary import DrawSummary as DrawSummary
 from .routing_protocol import RoutingProtocol as RoutingProtocol
 from .sealed_ids import plain_id as plain_id, seal_questions as seal_questions
 from .second_draw import (
+    DrawSummary as DrawSummary,
     SecondDraw as SecondDraw, draw_second_questions as draw_second_questions,
     refuse_first_after_second as refuse_first_after_second,
 )

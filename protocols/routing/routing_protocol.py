@@ -7,13 +7,13 @@ It states what estimators can rely on (`RoutingProtocol.statement`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oversight.harness import BadInput
-from oversight.harness.types import Answer, Item, ProtocolStatement, Question, draw_place, question_id
+from oversight.harness.types import Item, ProtocolStatement, Question, draw_place, question_id
 
 Predictions = Mapping[str, Mapping[str, int | None]]
 """Model → item id → option; None if unreadable."""
@@ -53,22 +53,6 @@ class RoutingProtocol(Protocol):
         no earlier question.
         """
         ...
-
-
-@runtime_checkable
-class AdaptiveProtocol(RoutingProtocol, Protocol):
-    """A rule whose further questions depend on earlier answers."""
-
-    def next_questions(self, items: Sequence[Item], answers: Sequence[Answer]) -> list[Question]:
-        """Return the open questions; empty if nothing is left to ask."""
-        ...
-
-
-@runtime_checkable
-class JudgedProtocol(RoutingProtocol, Protocol):
-    """A rule whose draws use judges' probabilities: item id → probability of each option."""
-
-    judge_probabilities: OptionProbabilities
 
 
 def put_question(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from statistics import median
 
 import numpy as np
@@ -130,7 +130,7 @@ def sum_up_times(looks: Sequence[tuple[float, int]]) -> AnswerTimes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueueProgress:
+class QueueProgress(AnswerTimes):
     """Numbers of one expert's questions and answers.
 
     Attributes
@@ -167,10 +167,6 @@ class QueueProgress:
     revised: int = 0
     queued: int = 0
     account: bool = False
-    timed: int = 0
-    median_seconds: float | None = None
-    hours: float | None = None
-    fast: int = 0
     seconds_left: float | None = None
 
 
@@ -224,7 +220,7 @@ def measure_progress(study: Study, store: Store) -> dict[str, QueueProgress]:
             revised=revised[expert],
             queued=queued[expert],
             account=expert in queues and queues[expert].user_id is not None,
-            **{field.name: getattr(times, field.name) for field in fields(AnswerTimes)},
+            **asdict(times),
             seconds_left=None if times.median_seconds is None else times.median_seconds * (n - answered),
         )
     return found
