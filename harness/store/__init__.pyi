@@ -13,10 +13,10 @@ from .controls.control_questions import GoldItem as GoldItem
 from .database import PORTION as PORTION, split_into_batches as split_into_batches
 from .copying import copy_rows as copy_rows, move_rows as move_rows
 from .engines.addresses import has_database as has_database
-from .erasure import ERASED as ERASED
 from .labelling import LabellingRepository as LabellingRepository, Pulled as Pulled, SOURCE as SOURCE
 from .replies import ReplyFields as ReplyFields, ReplyRepository as ReplyRepository, Response as Response
 from .runs import (
+    ERASED as ERASED,
     ImportedFields as ImportedFields, add_usage as add_usage, take_vote as take_vote,
     RecordedPrice as RecordedPrice,
 )

@@ -16,13 +16,14 @@ import sqlalchemy as sa
 from oversight.harness.config import RunSpec
 from oversight.harness.errors import BadInput, Fault
 from oversight.harness.store.database import PORTION, Repository, repeated, split_into_batches
-from oversight.harness.store.erasure import ERASED
 from oversight.harness.store.serialization import write_json
 from oversight.harness.store.tables.content_tables import ITEM
 from oversight.harness.store.tables.insertion import execute_many, insert_into, upsert_tuples
 from oversight.harness.store.tables.run_tables import LEDGER, PREDICTION, RUN, VECTOR
 from oversight.harness.types import Prediction, PredictionStatus, Source, Usage
 
+ERASED = "erased"
+"""Key that marks the specification of a search or run whose prompts showed an erased item as an example."""
 _PRICES = "prices"
 """Key of the prices in a run's stored spec."""
 _SETTLED = sa.delete(LEDGER).where(

@@ -20,7 +20,6 @@ from oversight.harness.store.connections import read_mark
 from oversight.harness.store.controls.control_questions import AllReplies, ControlRepository
 from oversight.harness.store.database import PORTION, Database, Repository
 from oversight.harness.store.engines.addresses import has_database
-from oversight.harness.store.erasure import ErasureRepository
 from oversight.harness.store.full_text.full_text_index import FullTextRepository
 from oversight.harness.store.labelling import LabellingRepository
 from oversight.harness.store.open_answers import OpenAnswerRepository
@@ -108,7 +107,6 @@ class Store(Database):
         self.searches = SearchRepository(self)
         self.words = FullTextRepository(self)
         self.withdrawals = WithdrawalRepository(self)
-        self.erasures = ErasureRepository(self)
 
     def replies(self, *, panel: bool) -> ReplyRepository:
         """Return the repository of the panel's ratings if `panel`, otherwise that of the experts' answers."""

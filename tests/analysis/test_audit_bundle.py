@@ -166,7 +166,7 @@ def test_another_head_is_told_and_a_head_of_the_study_covers_its_events(
 
 def chain_anew(path: Path, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
     """Forge a bundle with a valid chain; `change` returns the new record, or None to leave the record out."""
-    from oversight.harness.analysis.audit.bundle_writing import WrittenBundle
+    from oversight.harness.analysis.audit.bundle_file import WrittenBundle
 
     lines = WrittenBundle()
     written = []
@@ -252,7 +252,7 @@ def test_alteration_before_the_export_is_found(
 
 
 def test_chained_line_with_nonsense_is_found(bundle: tuple[Path, str]) -> None:
-    from oversight.harness.analysis.audit.bundle_writing import WrittenBundle
+    from oversight.harness.analysis.audit.bundle_file import WrittenBundle
 
     path, _ = bundle
     for record in ("event", "answer", "questions", "head", "end"):

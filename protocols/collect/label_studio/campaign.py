@@ -28,6 +28,7 @@ from oversight.protocols.collect.label_studio.accounts import (
     make_study_mark,
 )
 from oversight.protocols.collect.label_studio.adjudication import ASKED_AGAIN
+from oversight.protocols.collect.label_studio.labelling_page import TaskSheet, hash_task
 from oversight.protocols.collect.label_studio.pull import Snapshot, pull_queue
 from oversight.protocols.collect.label_studio.push import (
     Pushed,
@@ -39,9 +40,8 @@ from oversight.protocols.collect.label_studio.push import (
     remove_predictions,
 )
 from oversight.protocols.collect.label_studio.server.client import Client
-from oversight.protocols.collect.label_studio.server.install import require_client
+from oversight.protocols.collect.label_studio.server.own_server import require_client
 from oversight.protocols.collect.label_studio.server.transport import connect
-from oversight.protocols.collect.label_studio.task_payload import TaskSheet, hash_task
 from oversight.protocols.routing import (
     Expert,
     Pending,

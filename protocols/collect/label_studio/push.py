@@ -13,9 +13,8 @@ from typing import Any
 
 from oversight.harness import LabelStudioError
 from oversight.harness.store import SOURCE, AuditEvent, LabellingRepository, Queue, QueuedTask, Response
-from oversight.protocols.collect.label_studio.labelling_page import is_same_page
+from oversight.protocols.collect.label_studio.labelling_page import TaskSheet, hash_task, is_same_page
 from oversight.protocols.collect.label_studio.server.client import Client, Project
-from oversight.protocols.collect.label_studio.task_payload import TaskSheet, hash_task
 
 CHUNK = 1000
 # Label Studio accepts titles of 3 to 50 characters.

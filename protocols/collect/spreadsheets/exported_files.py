@@ -29,7 +29,7 @@ from oversight.protocols.collect.spreadsheets.cells import (
     write_cells,
     write_checks,
 )
-from oversight.protocols.collect.spreadsheets.filled_rows import LONG
+from oversight.protocols.collect.spreadsheets.filled_files import LONG
 from oversight.protocols.routing import Pending, order_queue
 
 _QUESTION, _ASSIGNMENT = ("question_id", QUESTION_PREFIX), ("assignment_id", ASSIGNMENT_PREFIX)
