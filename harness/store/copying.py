@@ -21,7 +21,7 @@ from oversight.harness.store.study_store import Store
 from oversight.harness.store.tables.content_tables import MARK
 from oversight.harness.store.tables.insertion import count_rows, insert_tuples
 from oversight.harness.store.tables.run_tables import RUN_LOCK, RUN_VERSION
-from oversight.harness.store.tables.table_maker import METADATA
+from oversight.harness.store.tables.table_maker import METADATA, is_json
 
 # Locks of processes, and the row with the database's own id and mark, are not copied.
 _LEFT = {table.name for table in (RUN_LOCK, MARK)}
@@ -164,17 +164,13 @@ def _read_rows(store: Store, table: sa.Table) -> Iterator[list[tuple[Any, ...]]]
 
     JSON is returned as text, and booleans as `bool`.
     """
-    columns = [sa.cast(c, sa.Text) if _is_json(c) else c for c in table.columns]
+    columns = [sa.cast(c, sa.Text) if is_json(c) else c for c in table.columns]
     truths = [place for place, c in enumerate(table.columns) if isinstance(c.type, sa.Boolean)]
     for portion in store.read_portions(sa.select(*columns)):
         values: list[Sequence[Any]] = list(portion)
         for place in truths:
             values[place] = [None if value is None else bool(value) for value in values[place]]
         yield list(zip(*values, strict=True))
-
-
-def _is_json(column: sa.Column[Any]) -> bool:
-    return isinstance(getattr(column.type, "impl_instance", column.type), sa.JSON)
 
 
 class _Digest:

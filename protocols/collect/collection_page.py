@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from oversight.harness import BadInput
 from oversight.harness.config import Study
 from oversight.harness.output import pool_text
-from oversight.harness.store import PAGE, SOURCE, Queue, ReplyRepository, Revision, Store
+from oversight.harness.store import PAGE, SOURCE, Response, Store
 from oversight.protocols.collect.progress.queue_progress import QueueProgress, measure_progress
 
 _NAMED = 3
@@ -133,11 +133,7 @@ def read_arrivals(store: Store, *, panel: bool) -> Arrivals:
     replies = store.replies(panel=panel)
     portions = replies.count_arrivals(PORTIONS)
     people = list(dict.fromkeys(name for portion in portions for name in portion))
-    times = _find_page_times(store, replies)
-    if revisions := store.labelling.read_revisions():
-        counting = {name for name, reply in replies.read_replies().items() if reply.source == SOURCE}
-        for name, own in find_times(revisions, store.labelling.read_queues(), counting).items():
-            times[name] = sorted(times.get(name, []) + own)
+    times = _find_times(store, replies.read_replies())
     timed = sum(map(len, times.values()))
     unit, starts, bins = count_bins(times)
     hours = {name: (t[-1] - t[0]) / timedelta(hours=1) for name, t in times.items()}
@@ -153,43 +149,24 @@ def read_arrivals(store: Store, *, panel: bool) -> Arrivals:
     )
 
 
-def _find_page_times(store: Store, replies: ReplyRepository) -> dict[str, list[datetime]]:
-    """Return the times at which each person's valid answers were first given on the page, in order."""
-    histories = store.audit.read_histories(PAGE)
-    counting = {name for name, reply in replies.read_replies().items() if reply.source == PAGE}
-    found: dict[str, list[datetime]] = {}
-    for history in sorted(histories, key=lambda h: h.first):
-        if history.asked_id in counting and (at := _read(history.first)) is not None:
-            found.setdefault(history.person, []).append(at)
-    return found
-
-
-def find_times(
-    revisions: Iterable[Revision], queues: Mapping[str, Queue], counting: set[str]
-) -> dict[str, list[datetime]]:
+def _find_times(store: Store, replies: Mapping[str, Response]) -> dict[str, list[datetime]]:
     """Return the times at which each person's valid answers were first given, in order.
 
-    Parameters
-    ----------
-    revisions
-        Every state of every annotation.
-    queues
-        Queue of every person, which names their Label Studio user; annotations by other users are ignored.
-    counting
-        Questions or assignments that were answered in Label Studio.
+    Only answers on the page, and annotations that were made with the person's own account, have a time.
     """
-    first: dict[tuple[str, str], datetime] = {}
-    for revision in revisions:
-        user = queues[revision.expert].user_id
-        asked = revision.question_id
-        if asked is None or asked not in counting or revision.deleted or revision.author != user:
-            continue
-        if (at := _read(revision.updated_at)) is not None:
-            key = (revision.expert, asked)
-            first[key] = min(first.get(key, at), at)
-    found: dict[str, list[datetime]] = {}
-    for (expert, _), at in sorted(first.items(), key=lambda pair: pair[1]):
-        found.setdefault(expert, []).append(at)
+    queues, first = store.labelling.read_queues(), dict[tuple[str, str], datetime]()
+    given = [(h.person, h.asked_id, h.first, PAGE) for h in store.audit.read_histories(PAGE)]
+    given += [
+        (r.expert, r.question_id or "", r.updated_at, SOURCE)
+        for r in store.labelling.read_revisions()
+        if not r.deleted and r.author == queues[r.expert].user_id
+    ]
+    for person, asked, told, source in given:
+        if asked in replies and replies[asked].source == source and (at := _read(told)) is not None:
+            first[person, asked] = min(first.get((person, asked), at), at)
+    found = defaultdict[str, list[datetime]](list)
+    for (person, _), at in sorted(first.items(), key=lambda pair: pair[1]):
+        found[person].append(at)
     return found
 
 

@@ -27,9 +27,12 @@ from oversight.harness.store.tables.content_tables import (
     RATING,
     UNIT,
     UNIT_DRAW,
+    ControlQuestion,
     DrawnExpert,
+    ItemDraw,
 )
 from oversight.harness.store.tables.insertion import count_rows
+from oversight.harness.store.tables.table_maker import is_json
 from oversight.harness.types import Assignment, Question
 
 _POSITION = ITEM.c.position
@@ -79,17 +82,9 @@ DESIGN_PARTS = {
     "assignments": DesignPart(
         ASSIGNMENT, tuple(f.name for f in fields(Assignment)), ("annotator", "id"), True
     ),
-    "controls": DesignPart(
-        CONTROL,
-        ("id", "kind", "item_id", "option", "expert", "n_options", "seed", "original", "place"),
-        ("id",),
-    ),
+    "controls": DesignPart(CONTROL, tuple(f.name for f in fields(ControlQuestion)), ("id",)),
     "gold": DesignPart(GOLD, ("id", "text", "options", "permutation", "truth"), ("id",)),
-    "draws": DesignPart(
-        ITEM_DRAW,
-        ("batch", "wanted", "items", "remaining", "pool", "seed", "strata"),
-        ("batch",),
-    ),
+    "draws": DesignPart(ITEM_DRAW, tuple(f.name for f in fields(ItemDraw))[:-1], ("batch",)),
     "drawn_items": DesignPart(POOL_ITEM, ("item_id", "stratum", "batch", "chance"), ("item_id",), True),
     # The ids of open answers and units are hashes of their texts, which may be confidential.
     "open_answers": DesignPart(OPEN_ANSWER, ("id", "item_id", "model"), ("id",)),
@@ -152,9 +147,7 @@ class DesignRepository(Repository):
         If the part is sorted by item, rows about items that do not exist are omitted.
         """
         part = DESIGN_PARTS[name]
-        json = [column for column in part.columns if isinstance(part.table.c[column].type, sa.JSON)]
-        json += [column for column in ("propensities", "options", "permutation") if column in part.columns]
-        places = [part.columns.index(column) for column in dict.fromkeys(json)]
+        places = [place for place, column in enumerate(part.columns) if is_json(part.table.c[column])]
         columns = [
             sa.cast(part.table.c[column], sa.Text) if place in places else part.table.c[column]
             for place, column in enumerate(part.columns)

@@ -14,7 +14,6 @@ from operator import attrgetter
 
 import sqlalchemy as sa
 
-from oversight.harness.errors import StoreError
 from oversight.harness.store.database import Database, Repository, split_into_batches
 from oversight.harness.store.replies import SORTED, ReplyFields, ReplyRepository, Response
 from oversight.harness.store.serialization import write_tuple
@@ -130,35 +129,16 @@ class ControlRepository(Repository):
         questions must not change.
         """
         if not self._is_settled():
-            with self._database.transaction(exclusive=True) as connection:
-                if not self._is_settled(connection):
-                    connection.execute(
-                        sa.insert(QUESTION_KEY).values(id=0, secret=secrets.token_bytes(_BYTES))
-                    )
+            with self._database.together(exclusive=True):
+                if not self._is_settled():
+                    key = {"id": 0, "secret": secrets.token_bytes(_BYTES)}
+                    self._database.write_rows(sa.insert(QUESTION_KEY), [key])
         return self.read_key()
 
-    def set_key(self, key: bytes) -> None:
-        """Set the key of a study without questions, for tests that need the same ids each time.
-
-        With an empty key, ids depend only on the seed, as in older versions. Then anybody who knows the seed
-        can recognize control questions.
-
-        Raises
-        ------
-        StoreError
-            If the study has a key or questions already.
-        """
-        with self._database.transaction(exclusive=True) as connection:
-            if self._is_settled(connection):
-                raise StoreError(
-                    "the key that makes question ids must be set before the first questions are drawn"
-                )
-            connection.execute(sa.insert(QUESTION_KEY).values(id=0, secret=key))
-
-    def _is_settled(self, connection: sa.Connection | None = None) -> bool:
+    def _is_settled(self) -> bool:
         """Whether a key or questions exist already, so that creating a key is not allowed."""
-        read = self._database.read_tuples if connection is None else connection.execute
-        return any(list(read(sa.select(table.c.id).limit(1))) for table in (QUESTION_KEY, *_DRAWN))
+        first = (sa.select(table.c.id).limit(1) for table in (QUESTION_KEY, *_DRAWN))
+        return any(map(self._database.read_tuples, first))
 
 
 class AllReplies(ReplyRepository):

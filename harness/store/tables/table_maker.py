@@ -22,6 +22,11 @@ class JSONTuple(sa.TypeDecorator[tuple[Any, ...]]):
         return tuple(value)
 
 
+def is_json(column: sa.Column[Any]) -> bool:
+    """Whether a column contains JSON."""
+    return isinstance(column.type, sa.JSON | JSONTuple)
+
+
 _TYPES: Mapping[str, Any] = {
     "str": sa.String,
     "int": sa.Integer,
