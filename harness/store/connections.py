@@ -267,7 +267,7 @@ class Connections:
     def unless_busy(self) -> Iterator[sa.Connection]:
         """Run a transaction that fails at once if another process writes to the file."""
         with self.transaction() as connection:
-            if self._engine.dialect.name != "sqlite":
+            if not self.is_file:
                 yield connection
                 return
             connection.exec_driver_sql("PRAGMA busy_timeout=0")

@@ -14,12 +14,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
-from oversight.harness.store.database import Database
 from oversight.harness.store.engines.addresses import find_file, find_users, read_address, show_address
 from oversight.harness.store.serialization import describe_failure
 from oversight.harness.store.study_store import Store
 from oversight.harness.store.tables.content_tables import MARK
-from oversight.harness.store.tables.insertion import count_rows, insert_tuples
+from oversight.harness.store.tables.insertion import insert_tuples
 from oversight.harness.store.tables.run_tables import RUN_LOCK, RUN_VERSION
 from oversight.harness.store.tables.table_maker import METADATA, is_json
 
@@ -45,8 +44,8 @@ def copy_store(source: Store, target: Store) -> dict[str, int]:
     """
     with source.together(), target.together(exclusive=True):
         source.audit.hold_still()
-        counts = {table: _count(source, table) for table in _find_tables()}
-        filled = [table.name for table in counts if _count(target, table)]
+        counts = {table: source.count(table) for table in _find_tables()}
+        filled = [table.name for table in counts if target.count(table)]
         if filled:
             told = f"already contains a study (rows of {', '.join(filled[:3])}); copy to an empty database"
             raise _Filled(f"{target.shown}: {told}")
@@ -137,11 +136,6 @@ def _find_tables() -> list[sa.Table]:
     """
     tables = [table for table in METADATA.sorted_tables if table.name not in _LEFT]
     return [*(table for table in tables if table is not RUN_VERSION), RUN_VERSION]
-
-
-def _count(store: Database, table: sa.Table) -> int:
-    with store.transaction() as connection:
-        return count_rows(connection, table)
 
 
 def _copy_table(source: Store, target: Store, table: sa.Table, tell: Callable[[int], object]) -> None:

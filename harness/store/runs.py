@@ -149,8 +149,7 @@ class RunRepository(Repository):
 
     def count_predictions(self, run_id: str, *conditions: sa.ColumnElement[bool]) -> int:
         """Return the number of a run's answers, including failed ones, that meet all conditions."""
-        query = sa.select(sa.func.count()).where(PREDICTION.c.run_id == run_id, *conditions)
-        return int(self._database.read_rows(query)[0][0])
+        return self._database.count(PREDICTION, PREDICTION.c.run_id == run_id, *conditions)
 
     def has_samples(self, run_id: str) -> bool:
         """Whether a run has several answers to the same item."""

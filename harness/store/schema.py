@@ -116,11 +116,11 @@ def prepare_tables(connection: sa.Connection, shown: str, *, read_only: bool = F
     )
 
 
-def read_version(connection: sa.Connection, shown: str, schema: str | None = None) -> str | None:
+def read_version(connection: sa.Connection, shown: str) -> str | None:
     """Return the schema version of a database; None for an empty database."""
-    tables = sa.inspect(connection).get_table_names(schema)
+    tables = sa.inspect(connection).get_table_names()
     if "alembic_version" in tables:
-        stored = sa.table("alembic_version", sa.column("version_num"), schema=schema)
+        stored = sa.table("alembic_version", sa.column("version_num"))
         return connection.execute(sa.select(stored.c.version_num)).scalar()
     if tables:
         raise StoreError(

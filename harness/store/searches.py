@@ -101,7 +101,7 @@ class SearchRepository(Repository):
         StoreError
             If the search exists with other splits.
         """
-        if self._database.read_rows(sa.select(SEARCH.c.id).where(SEARCH.c.id == search)):
+        if self._database.has_rows(SEARCH, SEARCH.c.id == search):
             if self.read_splits(search) != {name: list(ids) for name, ids in splits.items() if ids}:
                 raise StoreError(f"search {search} is already stored with other splits of the items")
             return

@@ -133,7 +133,7 @@ class ContentRepository(Repository):
 
     def has_items(self) -> bool:
         """Whether any item is stored."""
-        return bool(self._database.read_rows(sa.select(ITEM.c.id).limit(1)))
+        return self._database.has_rows(ITEM)
 
     def read_source(self, digest: str) -> list[str] | None:
         """Return the ids, in order, of the items that came from a source with this digest.
@@ -253,7 +253,7 @@ class ContentRepository(Repository):
 
     def has_questions(self) -> bool:
         """Whether any question was drawn."""
-        return bool(self._database.read_rows(sa.select(QUESTION.c.id).limit(1)))
+        return self._database.has_rows(QUESTION)
 
     def read_questions_about(self, items: Sequence[Item]) -> list[Question]:
         """Return all questions about the given items, read in one batch."""
@@ -272,8 +272,7 @@ class ContentRepository(Repository):
 
     def count_questions(self) -> int:
         """Return the number of stored questions, including those of the second phase."""
-        with self._database.transaction() as connection:
-            return count_rows(connection, QUESTION)
+        return self._database.count(QUESTION)
 
     def read_experts(self) -> dict[str, str]:
         """Return the expert of each question, by question id."""
@@ -351,7 +350,7 @@ class PanelRepository(Repository):
 
     def has_assignments(self) -> bool:
         """Whether any item was assigned to an annotator."""
-        return bool(self._database.read_rows(sa.select(ASSIGNMENT.c.id).limit(1)))
+        return self._database.has_rows(ASSIGNMENT)
 
     def read_assignments(self) -> list[Assignment]:
         """Return all assignments, in item order."""

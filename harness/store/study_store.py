@@ -38,7 +38,7 @@ from oversight.harness.store.tables.content_tables import (
     QUESTION,
     DatabaseMark,
 )
-from oversight.harness.store.tables.insertion import count_rows, row_of
+from oversight.harness.store.tables.insertion import row_of
 from oversight.harness.store.tables.run_tables import PREDICTION, RUN
 from oversight.harness.store.withdrawal import WithdrawalRepository
 from oversight.harness.types import Item
@@ -175,8 +175,7 @@ class Store(Database):
         """
         main = (ITEM, QUESTION, ANSWER, RUN, PREDICTION)
         tables = [table for table in main if not names or table.name in names]
-        with self.transaction() as connection:
-            return {table.name: count_rows(connection, table) for table in tables}
+        return {table.name: self.count(table) for table in tables}
 
 
 def refuse_mark(url: str) -> None:

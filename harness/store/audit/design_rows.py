@@ -31,7 +31,6 @@ from oversight.harness.store.tables.content_tables import (
     DrawnExpert,
     ItemDraw,
 )
-from oversight.harness.store.tables.insertion import count_rows
 from oversight.harness.store.tables.table_maker import is_json
 from oversight.harness.types import Assignment, Question
 
@@ -178,11 +177,8 @@ class DesignRepository(Repository):
 
     def count_parts(self) -> dict[str, int]:
         """Return the number of rows of each part of the design."""
-        with self._database.transaction() as connection:
-            return {
-                name: count_rows(connection, part.table, *_limit_to_drawn(name))
-                for name, part in DESIGN_PARTS.items()
-            }
+        count = self._database.count
+        return {name: count(part.table, *_limit_to_drawn(name)) for name, part in DESIGN_PARTS.items()}
 
     def read_answers(self, table: str) -> Iterator[StoredAnswerValue]:
         """Yield all answers in one of the `REPLY_TABLES`, in order of arrival."""
@@ -194,8 +190,7 @@ class DesignRepository(Repository):
 
     def count_replies(self) -> int:
         """Return the number of stored answers of all kinds."""
-        with self._database.transaction() as connection:
-            return sum(count_rows(connection, table) for table, _, _ in REPLIES.values())
+        return sum(self._database.count(table) for table, _, _ in REPLIES.values())
 
 
 def _limit_to_drawn(name: str) -> tuple[sa.ColumnElement[bool], ...]:

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from oversight.harness.errors import RunHeld, StoreError
 from oversight.harness.platform import host_name, machine_id, process_start
 from oversight.harness.store.database import Repository, repeated
-from oversight.harness.store.tables.insertion import count_rows, select_values, upsert
+from oversight.harness.store.tables.insertion import select_values, upsert
 from oversight.harness.store.tables.run_tables import RUN_LOCK, RunLock
 
 _LOOK = 0.5  # seconds between two attempts to take a lock
@@ -102,8 +102,7 @@ class LockRepository(Repository):
 
     def count(self, owner: str) -> int:
         """Return the number of locks that an owner holds."""
-        with self._database.transaction() as connection:
-            return count_rows(connection, RUN_LOCK, RUN_LOCK.c.owner == owner)
+        return self._database.count(RUN_LOCK, RUN_LOCK.c.owner == owner)
 
     @repeated(twice=True)
     def release(self, owner: str) -> None:

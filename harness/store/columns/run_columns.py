@@ -80,8 +80,7 @@ class RunColumnsRepository(Repository):
     def has_answer(self, run_id: str) -> bool:
         """Whether a run has at least one answer that did not fail."""
         came = _PREDICTION.status != PredictionStatus.FAILED.value
-        query = sa.select(_PREDICTION.sample).where(_PREDICTION.run_id == run_id, came)
-        return bool(self._database.read_rows(query.limit(1)))
+        return self._database.has_rows(PREDICTION, _PREDICTION.run_id == run_id, came)
 
     def is_kept(self, run_id: str) -> bool:
         """Whether the columns of a run are cached."""
@@ -96,8 +95,7 @@ class RunColumnsRepository(Repository):
 
     def keep(self, run_ids: Iterable[str]) -> None:
         """Cache the columns of finished runs, if the study has at least `WORTH_KEEPING` items."""
-        number = sa.select(sa.func.count()).select_from(ITEM)
-        if self._database.read_rows(number)[0][0] >= WORTH_KEEPING:
+        if self._database.count(ITEM) >= WORTH_KEEPING:
             index = ColumnRepository(self._database).read_index()
             for run_id in run_ids:
                 if not self.is_kept(run_id):

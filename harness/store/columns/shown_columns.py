@@ -46,8 +46,7 @@ class ShownRepository(Repository):
 
         If so, the stored texts are those of the source.
         """
-        query = sa.select(ITEM_SOURCE.c.digest).where(ITEM_SOURCE.c.digest == digest)
-        return bool(self._database.read_rows(query))
+        return self._database.has_rows(ITEM_SOURCE, ITEM_SOURCE.c.digest == digest)
 
     def read_marks(self, write: WriteShown) -> tuple[dict[str, str], dict[str, int]]:
         """Return two dictionaries by question id: the expert, and a hash of the texts that the expert sees.

@@ -28,7 +28,6 @@ from oversight.harness.store.tables.content_tables import (
 )
 from oversight.harness.types import Item
 
-_DRAWN = (QUESTION, CONTROL)
 _BYTES = 32
 _OF_GOLD = ("id", "text", "options", "permutation", "truth")
 
@@ -68,7 +67,7 @@ class ControlRepository(Repository):
 
     def has_controls(self) -> bool:
         """Whether any control question was drawn."""
-        return bool(self._database.read_rows(sa.select(CONTROL.c.id).limit(1)))
+        return self._database.has_rows(CONTROL)
 
     def read_controls(self) -> list[ControlQuestion]:
         """Return all control questions, sorted by id, so that the order does not depend on their kind."""
@@ -137,8 +136,7 @@ class ControlRepository(Repository):
 
     def _is_settled(self) -> bool:
         """Whether a key or questions exist already, so that creating a key is not allowed."""
-        first = (sa.select(table.c.id).limit(1) for table in (QUESTION_KEY, *_DRAWN))
-        return any(map(self._database.read_tuples, first))
+        return any(map(self._database.has_rows, (QUESTION_KEY, QUESTION, CONTROL)))
 
 
 class AllReplies(ReplyRepository):
