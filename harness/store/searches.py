@@ -158,34 +158,27 @@ class SearchRepository(Repository):
 
     def read_progress(self) -> list[SearchProgress]:
         """Return the progress of every search, newest first."""
-        counts = {
-            table: dict(
-                self._database.read_tuples(
-                    sa.select(table.c.search_id, sa.func.count()).where(*which).group_by(table.c.search_id)
+        count, event = sa.select(sa.func.count()), SEARCH_EVENT.c
+        of_search = event.search_id == SEARCH.c.id
+        columns = (
+            count.where(CANDIDATE.c.search_id == SEARCH.c.id),
+            count.where(of_search, event.key.like("slot/%")),
+            sa.select(event.data).where(of_search, event.key == "winner"),
+        )
+        query = sa.select(SEARCH, *(column.scalar_subquery() for column in columns))
+        found = list[SearchProgress]()
+        for name, created, spec, candidates, proposals, said in self._database.read_rows(
+            query.order_by(SEARCH.c.created.desc())
+        ):
+            winner = said.get("candidate") if isinstance(said, dict) else None
+            best = self._rows(CANDIDATE, name, where=CANDIDATE.c.id == winner) if winner else []
+            found.append(
+                SearchProgress(
+                    id=name, created=created, spec=spec, candidates=candidates, proposals=proposals,
+                    winner=winner, winner_name=best[0].name if best else None,
                 )
-            )
-            for table, which in ((CANDIDATE, ()), (SEARCH_EVENT, (SEARCH_EVENT.c.key.like("slot/%"),)))
-        }
-        query = sa.select(SEARCH_EVENT.c.search_id, SEARCH_EVENT.c.data).where(SEARCH_EVENT.c.key == "winner")
-        winners = {
-            search: data.get("candidate") if isinstance(data, dict) else None
-            for search, data in self._database.read_rows(query)
-        }
-        named = sa.select(CANDIDATE.c.search_id, CANDIDATE.c.id, CANDIDATE.c.name)
-        rows = self._database.read_tuples(named.where(CANDIDATE.c.id.in_(list(winners.values()))))
-        names = {(search, candidate): name for search, candidate, name in rows}
-        return [
-            SearchProgress(
-                id=row["id"],
-                created=row["created"],
-                spec=row["spec"],
-                candidates=counts[CANDIDATE].get(row["id"], 0),
-                proposals=counts[SEARCH_EVENT].get(row["id"], 0),
-                winner=winners.get(row["id"]),
-                winner_name=names.get((row["id"], winners.get(row["id"]))),
-            )
-            for row in reversed(self.read_searches())
-        ]
+            )  # fmt: skip
+        return found
 
     def read_candidates(self, search: str, ids: Sequence[str] | None = None) -> list[Candidate]:
         """Return all candidates of a search, or the candidates with the given ids, in order of arrival.

@@ -231,6 +231,5 @@ def _shorten(words: str) -> str:
 
 
 def _write_query(words: dict[str, bool], dialect: str) -> str:
-    if dialect == "sqlite":
-        return " ".join(f'"{word}"{"*" if begins else ""}' for word, begins in words.items())
-    return " & ".join(f"'{word}'{':*' if begins else ''}" for word, begins in words.items())
+    mark, end, both = ('"', "*", " ") if dialect == "sqlite" else ("'", ":*", " & ")
+    return both.join(f"{mark}{word}{mark}{end if begins else ''}" for word, begins in words.items())
