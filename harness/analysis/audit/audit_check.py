@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from oversight.harness.analysis.audit.design_freeze import compare_parts, find_changes
@@ -144,79 +145,6 @@ class BatchCheck:
             told = "its answers differ from those received in question, person, value or order"
         findings.add(f"{name}: {told}")
         return 0
-
-
-class AnswerCheck:
-    """Check of the answers of one table, which are added in the order of their positions.
-
-    Parameters
-    ----------
-    table, batches
-        Name of the table, and its batches.
-    allowed
-        Number of answers that need no event, because they existed when the first design was frozen; None if
-        unknown.
-    findings
-        Receives the violations.
-
-    Attributes
-    ----------
-    number, uncovered
-        Number of answers added; number of these that have no event because an older version stored them.
-    """
-
-    def __init__(
-        self, table: str, batches: Sequence[BatchCheck], allowed: int | None, findings: AuditFindings
-    ) -> None:
-        self.table, self.number, self.uncovered = table, 0, 0
-        self._batches = sorted(batches, key=lambda batch: batch.first)
-        self._firsts = [batch.first for batch in self._batches]
-        self._allowed, self._findings = allowed, findings
-
-    def check_answer(self, answer: StoredAnswerValue, last: AuditRecord | None) -> int | None:
-        """Check the table's next stored answer against its events.
-
-        `last` is the last event that records this answer alone; None if there is none. Returns the position
-        of the batch's event. Returns None if the answer is in no batch, or if `last` is the later event.
-        """
-        self.number += 1
-        position: object = answer.position  # a column in SQLite may contain any type
-        batch = self._find(position) if isinstance(position, int) else None
-        if last is not None and (batch is None or last.position > batch.event):
-            if batch is not None:
-                batch.replaced += 1
-            self._compare(answer, last)
-            return None
-        if batch is not None:
-            batch.check_answer(answer)
-            return batch.event
-        told = f"{self.table} {position}: no event records the answer to question {answer.asked_id}"
-        if not isinstance(position, int) or (self._firsts and position >= self._firsts[0]):
-            self._findings.add(f"{told}, although earlier answers have events")
-        elif self._allowed == 0:
-            self._findings.add(f"{told}, although there were no answers when the design was frozen")
-        else:
-            self.uncovered += 1
-        return None
-
-    def _find(self, position: int) -> BatchCheck | None:
-        at = bisect_right(self._firsts, position) - 1
-        return self._batches[at] if at >= 0 and position <= self._batches[at].last else None
-
-    def _compare(self, answer: StoredAnswerValue, event: AuditRecord) -> None:
-        """Report differences between a stored answer and the last event that records this answer alone."""
-        name = f"the answer to question {answer.asked_id} ({self.table} {answer.position})"
-        if event.kind == "withdrawn":
-            told = f"{name} is stored, but event {event.position} says that it was withdrawn"
-            self._findings.add(told)
-            return
-        for what, was in (("value", event.value), ("person", event.person), ("source", event.way)):
-            now = getattr(answer, what)
-            if was != now:
-                self._findings.add(f"{name}: its {what} is {now!r}, but event {event.position} says {was!r}")
-        is_forgotten = event.comment is None and not answer.comment
-        if not is_forgotten and not replace(event, comment=answer.comment).holds_comment:
-            self._findings.add(f"{name}: its comment differs from that of event {event.position}")
 
 
 T = TypeVar("T")
@@ -367,7 +295,6 @@ class AuditCheck:
         self._batches = defaultdict[str, list[BatchCheck]](list)
         self._last_withdrawn: dict[str, int] = {}
         self._redacted, self._seals = dict[int, str](), dict[int, str]()
-        self._answers: dict[str, AnswerCheck] = {}
         self._about: dict[str, AuditRecord] = {}
         self._told: dict[str, dict[str, Any]] = {}
         self._handed: dict[str, Handover] = {}
@@ -409,7 +336,7 @@ class AuditCheck:
             self._about[record.asked_id] = record
         if kind == "batch":
             batch = BatchCheck(record)
-            self._batches[batch.table].append(batch)
+            insort(self._batches[batch.table], batch, key=attrgetter("first"))
         elif kind == "withdrawn":
             self._last_withdrawn[record.way] = record.position
         elif kind == "handover":
@@ -471,25 +398,60 @@ class AuditCheck:
         Returns two positions: that of the last event about this answer alone, and that of the event of the
         answer's batch. Each is None if its event does not exist.
         """
-        if table not in self._answers:
-            batches = self._batches[table]
-            self._answers[table] = AnswerCheck(table, batches, self._allowed, self.findings)
         last = self._about.pop(answer.asked_id, None)
         self.result.answers += 1
-        batch = self._answers[table].check_answer(answer, last)
+        batch = self._check_answer(table, answer, last)
         return last.position if last else None, batch
+
+    def _check_answer(self, table: str, answer: StoredAnswerValue, last: AuditRecord | None) -> int | None:
+        """Check an answer against the last event that records it alone, if there is one, or its batch.
+
+        Returns the position of the batch's event; None if the answer is in no batch, or `last` is later.
+        """
+        position: object = answer.position  # a column in SQLite may contain any type
+        batch, batches = None, self._batches[table]
+        if isinstance(position, int):
+            place = bisect_right(batches, position, key=attrgetter("first")) - 1
+            batch = batches[place] if place >= 0 and position <= batches[place].last else None
+        if last is not None and (batch is None or last.position > batch.event):
+            if batch is not None:
+                batch.replaced += 1
+            self._compare(table, answer, last)
+            return None
+        if batch is not None:
+            batch.check_answer(answer)
+            return batch.event
+        told = f"{table} {position}: no event records the answer to question {answer.asked_id}"
+        if not isinstance(position, int) or (batches and position >= batches[0].first):
+            self.findings.add(f"{told}, although earlier answers have events")
+        elif self._allowed == 0:
+            self.findings.add(f"{told}, although there were no answers when the design was frozen")
+        else:
+            self.result.uncovered += 1
+        return None
+
+    def _compare(self, table: str, answer: StoredAnswerValue, event: AuditRecord) -> None:
+        """Report differences between a stored answer and the last event that records this answer alone."""
+        name = f"the answer to question {answer.asked_id} ({table} {answer.position})"
+        if event.kind == "withdrawn":
+            told = f"{name} is stored, but event {event.position} says that it was withdrawn"
+            self.findings.add(told)
+            return
+        for what, was in (("value", event.value), ("person", event.person), ("source", event.way)):
+            now = getattr(answer, what)
+            if was != now:
+                self.findings.add(f"{name}: its {what} is {now!r}, but event {event.position} says {was!r}")
+        is_forgotten = event.comment is None and not answer.comment
+        if not is_forgotten and not replace(event, comment=answer.comment).holds_comment:
+            self.findings.add(f"{name}: its comment differs from that of event {event.position}")
 
     def add_handover(self, handover: Handover) -> None:
         """Add to this check a question that was reassigned to another expert."""
         self._handed[handover.asked_id] = handover
 
-    def count_uncovered(self) -> int:
-        """Return the number of answers added so far that have no event."""
-        return sum(check.uncovered for check in self._answers.values())
-
     def end(self) -> None:
         """Report answers and events that are missing, and handovers that are wrong."""
-        uncovered = self.count_uncovered()
+        uncovered = self.result.uncovered
         if self._allowed and uncovered > self._allowed:
             told = f"there were only {self._allowed:,} answers when the design was first frozen"
             self.findings.add(f"{uncovered:,} answers have no event, but {told}")

@@ -250,7 +250,7 @@ class _BundleCheck(AuditCheck):
             found.lines += 1
             self._check_line(line)
         self.end_events()
-        found.link, found.head, found.uncovered = found.head, self._lines.head, self.count_uncovered()
+        found.link, found.head = found.head, self._lines.head
         self._check_end()
         # answers and design can be compared with the events only if no line is missing
         if not self.findings.number:
