@@ -145,8 +145,6 @@ def read_judge_probabilities(study: Study, store: Store) -> OptionProbabilities:
     index = store.columns.read_index()
     options = store.columns.read_options(index)
     n_options = np.array([options[name] for name in index.ids], np.int64)
-    judges = [
-        store.run_columns.read_run(run, index).predictions for run in map(runs.__getitem__, study.judges)
-    ]
+    judges = [store.run_columns.read_run(runs[name], index).predictions for name in study.judges]
     each = judge_probabilities(judges, n_options).tolist()
     return {name: row[:k] for name, row, k in zip(index.ids, each, n_options.tolist(), strict=True)}
