@@ -27,7 +27,7 @@ import pytest
 from oversight.harness.cli.main import main
 from oversight.harness.distribution import VERSION
 from oversight.harness.store import Store
-from oversight.harness.store.tables.content_tables import QUESTION_KEY
+from oversight.harness.store.tables.study_tables import QUESTION_KEY
 from tests.studies.opened import copy_study, read_upgraded
 
 ROOT = Path(__file__).parent / "studies"

@@ -26,20 +26,14 @@ from .searches import (
     SearchRepository as SearchRepository,
 )
 from .serialization import write_meta as write_meta
-from .tables.audit_tables import (
+from .tables.study_tables import (
     Absence as Absence, AnswerLink as AnswerLink, AuditEvent as AuditEvent, AuditRecord as AuditRecord,
-    Handover as Handover, write_moment as write_moment,
-)
-from .tables.content_tables import (
-    ControlKind as ControlKind, ControlQuestion as ControlQuestion, DrawnExpert as DrawnExpert,
-    ItemDraw as ItemDraw, PlannedLook as PlannedLook, StoredAnswer as StoredAnswer, StoredUnit as StoredUnit,
-)
-from .tables.labelling_tables import (
+    Handover as Handover, write_moment as write_moment, ControlKind as ControlKind,
+    ControlQuestion as ControlQuestion, DrawnExpert as DrawnExpert, ItemDraw as ItemDraw,
+    PlannedLook as PlannedLook, StoredAnswer as StoredAnswer, StoredUnit as StoredUnit,
     Quarantined as Quarantined, Queue as Queue, QueuedTask as QueuedTask, Revision as Revision,
-    hash_annotation as hash_annotation,
-)
-from .tables.run_tables import (
-    Batch as Batch, ReservedAnswer as ReservedAnswer, StoredCall as StoredCall,
+    hash_annotation as hash_annotation, Batch as Batch, ReservedAnswer as ReservedAnswer,
+    StoredCall as StoredCall,
 )
 from .withdrawal import Withdrawn as Withdrawn, read_item_meta as read_item_meta, scrub_file as scrub_file
 from .study_store import Store as Store, refuse_mark as refuse_mark

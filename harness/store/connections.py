@@ -29,8 +29,8 @@ from oversight.harness.store.serialization import (
     read_json,
     write_json,
 )
-from oversight.harness.store.tables.content_tables import MARK, DatabaseMark
 from oversight.harness.store.tables.insertion import select_values
+from oversight.harness.store.tables.study_tables import MARK, DatabaseMark
 
 _DATABASE, _MARK = "SELECT database FROM database_mark", MARK
 _LOSSES = 5  # maximum number of repetitions; a restart of the server needs fewer repetitions

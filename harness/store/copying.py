@@ -17,9 +17,8 @@ from oversight.harness.errors import StoreError
 from oversight.harness.store.engines.addresses import find_file, find_users, read_address, show_address
 from oversight.harness.store.serialization import describe_failure
 from oversight.harness.store.study_store import Store
-from oversight.harness.store.tables.content_tables import MARK
 from oversight.harness.store.tables.insertion import insert_tuples
-from oversight.harness.store.tables.run_tables import RUN_LOCK, RUN_VERSION
+from oversight.harness.store.tables.study_tables import MARK, RUN_LOCK, RUN_VERSION
 from oversight.harness.store.tables.table_maker import METADATA, is_json
 
 # Locks of processes, and the row with the database's own id and mark, are not copied.

@@ -15,13 +15,13 @@ import sqlalchemy as sa
 from oversight.harness.store.audit.audit_trail import append_events
 from oversight.harness.store.database import Repository
 from oversight.harness.store.replies import ReplyRepository, Response
-from oversight.harness.store.tables.audit_tables import AuditEvent
 from oversight.harness.store.tables.insertion import count_rows, execute_many, row_of, select_values, upsert
-from oversight.harness.store.tables.labelling_tables import (
+from oversight.harness.store.tables.study_tables import (
     QUARANTINE,
     QUEUE,
     REVISION,
     TASK,
+    AuditEvent,
     Quarantined,
     Queue,
     QueuedTask,

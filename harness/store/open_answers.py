@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from oversight.harness.store.database import Repository
-from oversight.harness.store.tables.content_tables import (
+from oversight.harness.store.tables.insertion import execute_many, select_values
+from oversight.harness.store.tables.study_tables import (
     ITEM,
     OPEN_ANSWER,
     UNIT,
@@ -17,7 +18,6 @@ from oversight.harness.store.tables.content_tables import (
     StoredAnswer,
     StoredUnit,
 )
-from oversight.harness.store.tables.insertion import execute_many, select_values
 
 _POSITION = ITEM.c.position
 T = TypeVar("T")

@@ -17,9 +17,8 @@ from oversight.harness.config import RunSpec
 from oversight.harness.errors import BadInput, Fault
 from oversight.harness.store.database import PORTION, Repository, repeated, split_into_batches
 from oversight.harness.store.serialization import write_json
-from oversight.harness.store.tables.content_tables import ITEM
 from oversight.harness.store.tables.insertion import execute_many, insert_into, upsert_tuples
-from oversight.harness.store.tables.run_tables import LEDGER, PREDICTION, RUN, VECTOR
+from oversight.harness.store.tables.study_tables import ITEM, LEDGER, PREDICTION, RUN, VECTOR
 from oversight.harness.types import Prediction, PredictionStatus, Source, Usage
 
 ERASED = "erased"

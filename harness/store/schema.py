@@ -9,12 +9,7 @@ import sqlalchemy as sa
 from oversight.harness.errors import StoreError
 from oversight.harness.store.engines.addresses import show_address
 from oversight.harness.store.engines.retrying import ATTEMPT, wait_for_lock
-from oversight.harness.store.tables import (  # noqa: F401  they define tables
-    audit_tables,
-    labelling_tables,
-    run_tables,
-)
-from oversight.harness.store.tables.content_tables import MARK
+from oversight.harness.store.tables.study_tables import MARK
 from oversight.harness.store.tables.table_maker import METADATA
 
 HEAD = "0033"

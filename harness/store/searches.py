@@ -21,7 +21,7 @@ from oversight.harness.arrays import UNREADABLE, IntArray
 from oversight.harness.errors import StoreError
 from oversight.harness.store.database import Repository, repeated
 from oversight.harness.store.tables.insertion import count_rows, execute_many, row_of, value_of
-from oversight.harness.store.tables.run_tables import (
+from oversight.harness.store.tables.study_tables import (
     CALL,
     CANDIDATE,
     CANDIDATE_ANSWER,

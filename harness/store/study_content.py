@@ -29,7 +29,14 @@ from oversight.harness.store.serialization import (
     write_meta,
     write_tuple,
 )
-from oversight.harness.store.tables.content_tables import (
+from oversight.harness.store.tables.insertion import (
+    count_rows,
+    execute_many,
+    insert_tuples,
+    row_of,
+    select_values,
+)
+from oversight.harness.store.tables.study_tables import (
     ASSIGNMENT,
     CONTROL,
     ITEM,
@@ -37,13 +44,6 @@ from oversight.harness.store.tables.content_tables import (
     LOOK,
     QUESTION,
     PlannedLook,
-)
-from oversight.harness.store.tables.insertion import (
-    count_rows,
-    execute_many,
-    insert_tuples,
-    row_of,
-    select_values,
 )
 from oversight.harness.store.withdrawal import WithdrawalRepository
 from oversight.harness.types import (

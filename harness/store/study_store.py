@@ -27,19 +27,20 @@ from oversight.harness.store.replies import ReplyRepository
 from oversight.harness.store.runs import RunRepository
 from oversight.harness.store.searches import SearchRepository
 from oversight.harness.store.study_content import ContentRepository, PanelRepository
-from oversight.harness.store.tables.audit_tables import write_moment
-from oversight.harness.store.tables.content_tables import (
+from oversight.harness.store.tables.insertion import row_of
+from oversight.harness.store.tables.study_tables import (
     ANSWER,
     ASSIGNMENT,
     CONTROL,
     GOLD,
     ITEM,
     MARK,
+    PREDICTION,
     QUESTION,
+    RUN,
     DatabaseMark,
+    write_moment,
 )
-from oversight.harness.store.tables.insertion import row_of
-from oversight.harness.store.tables.run_tables import PREDICTION, RUN
 from oversight.harness.store.withdrawal import WithdrawalRepository
 from oversight.harness.types import Item
 

@@ -33,9 +33,8 @@ from oversight.harness.store.engines.addresses import (
 )
 from oversight.harness.store.schema import HEAD, create_tables, read_version
 from oversight.harness.store.serialization import describe_failure
-from oversight.harness.store.tables.content_tables import MARK
 from oversight.harness.store.tables.insertion import count_rows
-from oversight.harness.store.tables.run_tables import CANDIDATE
+from oversight.harness.store.tables.study_tables import CANDIDATE, MARK
 from oversight.harness.store.tables.table_maker import METADATA
 
 _LEFT = {"run_lock", "run_version", "run_columns", "database_mark"}

@@ -25,37 +25,31 @@ from oversight.harness.store.database import Repository
 from oversight.harness.store.full_text.full_text_index import clear_words
 from oversight.harness.store.runs import ERASED
 from oversight.harness.store.serialization import name_today
-from oversight.harness.store.tables.audit_tables import (
-    ABSENCE,
-    EVENT,
-    HANDOVER,
-    LINK,
-    AuditEvent,
-    AuditRecord,
-)
-from oversight.harness.store.tables.content_tables import (
-    ASSIGNMENT,
-    CONTROL,
-    ITEM,
-    ITEM_SOURCE,
-    QUESTION,
-    UNIT_DRAW,
-)
 from oversight.harness.store.tables.insertion import count_rows, execute_many
-from oversight.harness.store.tables.labelling_tables import (
-    QUARANTINE,
-    QUEUE,
-    REVISION,
-    TASK,
-)
-from oversight.harness.store.tables.run_tables import (
+from oversight.harness.store.tables.study_tables import (
+    ABSENCE,
+    ASSIGNMENT,
     CALL,
     CANDIDATE_ANSWER,
+    CONTROL,
+    EVENT,
+    HANDOVER,
+    ITEM,
+    ITEM_SOURCE,
     LEDGER,
+    LINK,
     PREDICTION,
+    QUARANTINE,
+    QUESTION,
+    QUEUE,
+    REVISION,
     RUN,
     RUN_COLUMNS,
     SEARCH,
+    TASK,
+    UNIT_DRAW,
+    AuditEvent,
+    AuditRecord,
 )
 from oversight.harness.store.tables.table_maker import METADATA
 from oversight.harness.types import Item, Usage

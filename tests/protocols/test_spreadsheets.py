@@ -16,7 +16,7 @@ from oversight.harness import BadInput, DataError
 from oversight.harness.config import Study, read_study
 from oversight.harness.output import unguard_cell
 from oversight.harness.store import Store
-from oversight.harness.store.tables.content_tables import QUESTION_KEY
+from oversight.harness.store.tables.study_tables import QUESTION_KEY
 from oversight.protocols.collect import export_questions, make_words, read_answers
 from oversight.protocols.collect.spreadsheets.cells import escape, guard, read_id, unescape
 from oversight.protocols.study_labels import export_open, import_answers, route_questions

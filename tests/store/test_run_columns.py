@@ -15,7 +15,7 @@ from oversight.harness import FAILED, UNREADABLE
 from oversight.harness.columns import ABSENT, PredictionColumns
 from oversight.harness.store import RunColumns, Store
 from oversight.harness.store.columns import run_columns
-from oversight.harness.store.tables.run_tables import PREDICTION, RUN_COLUMNS
+from oversight.harness.store.tables.study_tables import PREDICTION, RUN_COLUMNS
 from oversight.harness.types import Item, Prediction, PredictionStatus
 from tests.store.test_study_store import SPEC
 

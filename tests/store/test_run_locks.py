@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from oversight.harness.errors import RunHeld
 from oversight.harness.store import Store
-from oversight.harness.store.tables.run_tables import RUN_LOCK
+from oversight.harness.store.tables.study_tables import RUN_LOCK
 
 M, N = {"m1": "m"}, {"n1": "n"}
 

@@ -19,10 +19,17 @@ from oversight.harness.output import make_storable
 from oversight.harness.store.database import BULK, Repository, split_into_batches
 from oversight.harness.store.schema import begin_snapshot, lock_exclusive
 from oversight.harness.store.serialization import read_json
-from oversight.harness.store.tables.audit_tables import EVENT, AuditEvent, AuditRecord, hash_comment
-from oversight.harness.store.tables.content_tables import ASSIGNMENT, CONTROL, QUESTION
 from oversight.harness.store.tables.insertion import execute_many, row_of, select_values
-from oversight.harness.store.tables.labelling_tables import TASK
+from oversight.harness.store.tables.study_tables import (
+    ASSIGNMENT,
+    CONTROL,
+    EVENT,
+    QUESTION,
+    TASK,
+    AuditEvent,
+    AuditRecord,
+    hash_comment,
+)
 
 START = "0" * 64
 """Link before the first event."""

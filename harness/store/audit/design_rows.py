@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from oversight.harness.store.database import Repository
 from oversight.harness.store.serialization import read_json
-from oversight.harness.store.tables.content_tables import (
+from oversight.harness.store.tables.study_tables import (
     ANSWER,
     ASSIGNMENT,
     CONTROL,

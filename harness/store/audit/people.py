@@ -11,18 +11,18 @@ import sqlalchemy as sa
 from oversight.harness.errors import StoreError
 from oversight.harness.store.audit.audit_trail import append_events
 from oversight.harness.store.database import Repository
-from oversight.harness.store.tables.audit_tables import (
+from oversight.harness.store.tables.insertion import execute_many, row_of, select_values, upsert
+from oversight.harness.store.tables.study_tables import (
     ABSENCE,
     HANDOVER,
     LINK,
+    TASK,
     Absence,
     AnswerLink,
     AuditEvent,
     Handover,
     write_moment,
 )
-from oversight.harness.store.tables.insertion import execute_many, row_of, select_values, upsert
-from oversight.harness.store.tables.labelling_tables import TASK
 
 
 class PeopleRepository(Repository):

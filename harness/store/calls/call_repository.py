@@ -22,7 +22,7 @@ from oversight.harness.errors import Fault
 from oversight.harness.store.database import Repository, repeated, split_into_batches
 from oversight.harness.store.runs import write_predictions
 from oversight.harness.store.tables.insertion import insert_into, row_of, select_values, upsert
-from oversight.harness.store.tables.run_tables import (
+from oversight.harness.store.tables.study_tables import (
     BATCH,
     CALL,
     LEDGER,

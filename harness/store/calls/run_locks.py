@@ -18,7 +18,7 @@ from oversight.harness.errors import RunHeld, StoreError
 from oversight.harness.platform import host_name, machine_id, process_start
 from oversight.harness.store.database import Repository, repeated
 from oversight.harness.store.tables.insertion import select_values, upsert
-from oversight.harness.store.tables.run_tables import RUN_LOCK, RunLock
+from oversight.harness.store.tables.study_tables import RUN_LOCK, RunLock
 
 _LOOK = 0.5  # seconds between two attempts to take a lock
 _CHECKED = 5.0

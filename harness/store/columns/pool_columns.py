@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from oversight.harness.arrays import IntArray
 from oversight.harness.columns import ItemIndex, ItemPool, weigh_draws
 from oversight.harness.store.database import Repository
-from oversight.harness.store.tables.content_tables import ITEM, ITEM_DRAW, POOL_ITEM, ItemDraw
 from oversight.harness.store.tables.insertion import row_of
+from oversight.harness.store.tables.study_tables import ITEM, ITEM_DRAW, POOL_ITEM, ItemDraw
 
 _ITEM = ITEM.c
 _EQUAL = 1e-9

@@ -18,8 +18,7 @@ from oversight.harness.errors import StoreError
 from oversight.harness.store.columns.study_columns import ColumnRepository
 from oversight.harness.store.database import Database, Repository
 from oversight.harness.store.runs import RunRepository
-from oversight.harness.store.tables.content_tables import ITEM
-from oversight.harness.store.tables.run_tables import PREDICTION, RUN_COLUMNS, RUN_VERSION
+from oversight.harness.store.tables.study_tables import ITEM, PREDICTION, RUN_COLUMNS, RUN_VERSION
 from oversight.harness.types import PredictionStatus, Source, Usage
 
 _PREDICTION = PREDICTION.c

@@ -12,7 +12,7 @@ from oversight.harness.store.controls.control_questions import ControlRepository
 from oversight.harness.store.database import Repository
 from oversight.harness.store.serialization import read_json
 from oversight.harness.store.study_content import ContentRepository
-from oversight.harness.store.tables.content_tables import (
+from oversight.harness.store.tables.study_tables import (
     CONTROL,
     ITEM,
     ITEM_SOURCE,

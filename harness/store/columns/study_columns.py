@@ -28,8 +28,7 @@ from oversight.harness.errors import BadInput
 from oversight.harness.registry import state_protocols
 from oversight.harness.store.database import Database, Repository
 from oversight.harness.store.serialization import read_json
-from oversight.harness.store.tables.audit_tables import HANDOVER
-from oversight.harness.store.tables.content_tables import ANSWER, ITEM, QUESTION
+from oversight.harness.store.tables.study_tables import ANSWER, HANDOVER, ITEM, QUESTION
 from oversight.harness.types import SECOND_QUESTIONS, Verdict
 
 T = TypeVar("T")

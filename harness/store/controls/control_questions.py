@@ -17,12 +17,12 @@ import sqlalchemy as sa
 from oversight.harness.store.database import Database, Repository, split_into_batches
 from oversight.harness.store.replies import SORTED, ReplyFields, ReplyRepository, Response
 from oversight.harness.store.serialization import write_tuple
-from oversight.harness.store.tables.audit_tables import AuditEvent
-from oversight.harness.store.tables.content_tables import (
+from oversight.harness.store.tables.study_tables import (
     CONTROL,
     GOLD,
     QUESTION,
     QUESTION_KEY,
+    AuditEvent,
     ControlKind,
     ControlQuestion,
 )

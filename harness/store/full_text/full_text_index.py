@@ -20,7 +20,7 @@ from oversight.harness.arrays import IntArray
 from oversight.harness.errors import StoreError
 from oversight.harness.store.database import Repository
 from oversight.harness.store.serialization import read_json
-from oversight.harness.store.tables.content_tables import ITEM
+from oversight.harness.store.tables.study_tables import ITEM
 
 LONGEST_WORD = 64
 """Maximum number of characters of an indexed word; longer words are cut."""
