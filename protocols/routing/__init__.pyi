@@ -16,10 +16,10 @@ from .second_draw import (
     SecondDraw as SecondDraw, draw_second_questions as draw_second_questions,
     refuse_first_after_second as refuse_first_after_second,
 )
-from .sequential import Sequential as Sequential
+from .predicted_options import Sequential as Sequential
 from .study_protocol import (
     Pending as Pending, check_drawn as check_drawn, draw_questions as draw_questions,
     next_assignments as next_assignments, next_questions as next_questions, order_queue as order_queue,
     panel_rule_of as panel_rule_of, read_pending as read_pending, read_present as read_present,
 )
-from .targeted import Disagreement as Disagreement, Targeted as Targeted
+from .predicted_options import Disagreement as Disagreement, Targeted as Targeted
