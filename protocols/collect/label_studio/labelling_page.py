@@ -227,16 +227,12 @@ def _own_page(study: Study) -> str:
     section = study.label_studio
     if study.experts.is_panel:
         told = "a custom page asks yes or no; the page of a panel is made from the options"
-        raise _wrong(study, "page", told)
+        raise DataError(told, file=study.path("study.toml"), field="label_studio.page")
     path = study.path(section.page or "")
     try:
         return check_page(read_text(path), path, OPEN_WORDS if study.is_open else ())
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"the page cannot be read: {error}", file=path) from None
-
-
-def _wrong(study: Study, key: str, message: str) -> DataError:
-    return DataError(message, file=study.path("study.toml"), field=f"label_studio.{key}")
 
 
 def hash_task(data: Mapping[str, object]) -> str:
