@@ -130,7 +130,7 @@ def sum_up_times(looks: Sequence[tuple[float, int]]) -> AnswerTimes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueueProgress(AnswerTimes):
+class QueueProgress:
     """Numbers of one expert's questions and answers.
 
     Attributes
@@ -167,6 +167,10 @@ class QueueProgress(AnswerTimes):
     revised: int = 0
     queued: int = 0
     account: bool = False
+    timed: int = 0
+    median_seconds: float | None = None
+    hours: float | None = None
+    fast: int = 0
     seconds_left: float | None = None
 
 
