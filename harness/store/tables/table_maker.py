@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from types import new_class
 from typing import Any
 
 import sqlalchemy as sa
+from sqlmodel import Field, SQLModel
 
-METADATA = sa.MetaData()
+METADATA = SQLModel.metadata
 
 
 class JSONTuple(sa.TypeDecorator[tuple[Any, ...]]):
@@ -53,7 +55,7 @@ def make_table(
     defaults: Mapping[str, Any] | None = None,
     **more: str,
 ) -> sa.Table:
-    """Define a table with the columns of its rows' dataclass, or of a text such as ``id str, place int``.
+    """Define an SQLModel class with the columns of its rows' dataclass, or of a text such as ``id str``.
 
     `without` names fields of the dataclass that are not stored. `more` maps further columns to their types,
     or fields to another type. `refers` maps columns to the columns of other tables that they refer to, and
@@ -66,9 +68,8 @@ def make_table(
     # Further columns come first, because columns after a long text are slow to read.
     types = more | own | more
     refers, defaults = refers or {}, defaults or {}
-    made = [
-        sa.Column(
-            column,
+    made = {
+        column: sa.Column(
             _TYPES[kind.partition(" ")[0].partition("[")[0]],
             *([sa.ForeignKey(refers[column])] if column in refers else []),
             primary_key=column in key.split(),
@@ -79,5 +80,15 @@ def make_table(
             server_default=defaults.get(column),
         )
         for column, kind in types.items()
-    ]
-    return sa.Table(name, METADATA, *made, *constraints)
+    }
+    body = {
+        "__module__": __name__,
+        "__tablename__": name,
+        "__table_args__": constraints,
+        "__annotations__": dict.fromkeys(made, Any),
+        "model_config": {"defer_build": True},  # rows are written and read as tuples, never validated
+    }
+    body |= {column: Field(sa_column=each) for column, each in made.items()}
+    model: Any = new_class(name, (SQLModel,), {"table": True}, lambda space: space.update(body))
+    table: sa.Table = model.__table__
+    return table
