@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 PROTOCOLS = {
     "partitioned": "oversight.protocols.routing.partitioned:Partitioned",
-    "targeted": "oversight.protocols.routing.targeted:Targeted",
-    "disagreement": "oversight.protocols.routing.targeted:Disagreement",
-    "sequential": "oversight.protocols.routing.sequential:Sequential",
+    "targeted": "oversight.protocols.routing.predicted_options:Targeted",
+    "disagreement": "oversight.protocols.routing.predicted_options:Disagreement",
+    "sequential": "oversight.protocols.routing.predicted_options:Sequential",
     "panel": "oversight.protocols.routing.panel_draw:BalancedPanel",
     "panel-random": "oversight.protocols.routing.panel_draw:RandomPanel",
     "open-answers": "oversight.protocols.open_answers.open_protocol:OpenAnswers",

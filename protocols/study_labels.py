@@ -40,6 +40,7 @@ from oversight.harness.types import Assignment, Item, Question
 from oversight.protocols.collect import (
     WITHDRAWN,
     AnswerWords,
+    AskedQuestions,
     VerdictFiles,
     export_questions,
     mark_cells,
@@ -77,7 +78,7 @@ def text_key(study: Study, store: Store) -> int | None:
     return int(digest[:8], 16) if digest and ShownRepository(store).has_source(digest) else None
 
 
-class AskedLookup:
+class AskedLookup(AskedQuestions):
     """Looks up asked questions one by one, or reads all of them when that becomes faster.
 
     A question is removed from memory when it is looked up, because a file normally has one answer per

@@ -27,6 +27,7 @@ import pytest
 from oversight.harness.cli.main import main
 from oversight.harness.distribution import VERSION
 from oversight.harness.store import Store
+from oversight.harness.store.tables.study_tables import QUESTION_KEY
 from tests.studies.opened import copy_study, read_upgraded
 
 ROOT = Path(__file__).parent / "studies"
@@ -133,7 +134,7 @@ def copied(study: str, target: Path, *, fresh: bool = False) -> Path:
         (folder / "study.db").unlink()
         with Store(f"sqlite:///{folder / 'study.db'}") as store:
             # the version that wrote the study had no secret key in question ids
-            store.controls.set_key(b"")
+            store.write_rows(QUESTION_KEY.insert(), [{"id": 0, "secret": b""}])
     return folder
 
 

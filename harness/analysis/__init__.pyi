@@ -1,9 +1,9 @@
 from .audit.audit_check import Audit as Audit, CheckedIds as CheckedIds, Freeze as Freeze
 from .audit.design_freeze import DesignFreeze as DesignFreeze
-from .audit.bundle_check import audit_bundle as audit_bundle
+from .audit.bundle_file import audit_bundle as audit_bundle
 from .audit.study_check import audit_study as audit_study, count_findings as count_findings
-from .audit.trail_check import AuditFindings as AuditFindings
-from .audit.bundle_writing import write_bundle as write_bundle
+from .audit.audit_check import AuditFindings as AuditFindings
+from .audit.bundle_file import write_bundle as write_bundle
 from .class_task import compare_study_classes as compare_study_classes
 from .comparing import StudyComparison as StudyComparison, compare_study as compare_study
 from .controls import (

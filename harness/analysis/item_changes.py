@@ -236,10 +236,10 @@ def _erase(store: Store, item: Item, done: Withdrawn, changed: ChangedItem) -> C
     that still contain a text.
     """
     texts = {item.text, *_read_former_texts(store, item.id)}
-    found = store.erasures.erase_examples(texts)
-    store.erasures.erase_calls(texts)
+    found = store.withdrawals.erase_examples(texts)
+    store.withdrawals.erase_calls(texts)
     _erase_events(store, item.id, done)
-    remains = store.erasures.find_remains(texts)
+    remains = store.withdrawals.find_remains(texts)
     return replace(changed, searches=found.searches, runs=found.runs, remains=remains)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 import orjson
@@ -30,46 +29,12 @@ from oversight.harness.store.serialization import (
     read_json,
     write_json,
 )
-from oversight.harness.store.tables.content_tables import DatabaseMarkRow
 from oversight.harness.store.tables.insertion import select_values
+from oversight.harness.store.tables.study_tables import MARK, DatabaseMark
 
-_DATABASE, _MARK = "SELECT database FROM database_mark", DatabaseMarkRow.__table__
+_DATABASE, _MARK = "SELECT database FROM database_mark", MARK
 _LOSSES = 5  # maximum number of repetitions; a restart of the server needs fewer repetitions
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class DatabaseMark:
-    """Reason why a database must not collect answers: it is a copy, or the study was moved elsewhere.
-
-    Attributes
-    ----------
-    copied_at
-        Time of the copy in ISO 8601, UTC; empty if the database is not a copy.
-    source
-        Address of the original database, without a password; empty if the database is not a copy.
-    moved_to
-        Address of the study's new database, without a password; empty if the study was not moved.
-    """
-
-    copied_at: str
-    source: str
-    moved_to: str = ""
-
-    def __str__(self) -> str:
-        if self.moved_to:
-            return f"the old database of a study that was moved to {self.moved_to}"
-        return f"a copy of {self.source}, made at {self.copied_at}"
-
-    def refuse(self, shown: str) -> StoreError:
-        """Return the error for a write to a database with this mark; `shown` is the database's address."""
-        way = (
-            "enter the new database as store in study.toml, or complete the move with: oversight store move"
-            if self.moved_to
-            else "if the original database is lost or no longer used, make this copy the study's database "
-            "with: oversight store adopt"
-        )
-        return StoreError(f"{shown}: this database is {self}; it is read-only and collects no answers; {way}")
 
 
 def read_mark(connection: sa.Connection) -> DatabaseMark | None:
@@ -301,7 +266,7 @@ class Connections:
     def unless_busy(self) -> Iterator[sa.Connection]:
         """Run a transaction that fails at once if another process writes to the file."""
         with self.transaction() as connection:
-            if self._engine.dialect.name != "sqlite":
+            if not self.is_file:
                 yield connection
                 return
             connection.exec_driver_sql("PRAGMA busy_timeout=0")

@@ -14,17 +14,15 @@ from typing import Any
 import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
-from oversight.harness.store.database import Database
 from oversight.harness.store.engines.addresses import find_file, find_users, read_address, show_address
 from oversight.harness.store.serialization import describe_failure
 from oversight.harness.store.study_store import Store
-from oversight.harness.store.tables.content_tables import DatabaseMarkRow, ItemRow
-from oversight.harness.store.tables.insertion import count_rows, insert_tuples
-from oversight.harness.store.tables.run_tables import RunLockRow, RunVersionRow
+from oversight.harness.store.tables.insertion import insert_tuples
+from oversight.harness.store.tables.study_tables import MARK, RUN_LOCK, RUN_VERSION
+from oversight.harness.store.tables.table_maker import METADATA, is_json
 
 # Locks of processes, and the row with the database's own id and mark, are not copied.
-_LEFT = {row.__table__.name for row in (RunLockRow, DatabaseMarkRow)}
-_COUNTED = RunVersionRow.__table__  # a trigger writes this table when predictions arrive
+_LEFT = {table.name for table in (RUN_LOCK, MARK)}
 
 
 def copy_store(source: Store, target: Store) -> dict[str, int]:
@@ -45,8 +43,8 @@ def copy_store(source: Store, target: Store) -> dict[str, int]:
     """
     with source.together(), target.together(exclusive=True):
         source.audit.hold_still()
-        counts = {table: _count(source, table) for table in _find_tables()}
-        filled = [table.name for table in counts if _count(target, table)]
+        counts = {table: source.count(table) for table in _find_tables()}
+        filled = [table.name for table in counts if target.count(table)]
         if filled:
             told = f"already contains a study (rows of {', '.join(filled[:3])}); copy to an empty database"
             raise _Filled(f"{target.shown}: {told}")
@@ -135,20 +133,15 @@ def _find_tables() -> list[sa.Table]:
 
     The table that counts changes of predictions comes last.
     """
-    tables = [table for table in ItemRow.metadata.sorted_tables if table.name not in _LEFT]
-    return [*(table for table in tables if table is not _COUNTED), _COUNTED]
-
-
-def _count(store: Database, table: sa.Table) -> int:
-    with store.transaction() as connection:
-        return count_rows(connection, table)
+    tables = [table for table in METADATA.sorted_tables if table.name not in _LEFT]
+    return [*(table for table in tables if table is not RUN_VERSION), RUN_VERSION]
 
 
 def _copy_table(source: Store, target: Store, table: sa.Table, tell: Callable[[int], object]) -> None:
     names = tuple(column.name for column in table.columns)
     sent = _Digest()
     with target.transaction() as connection:
-        if table is _COUNTED:
+        if table is RUN_VERSION:
             connection.execute(sa.delete(table))
         for rows in _read_rows(source, table):
             sent.add(rows)
@@ -164,17 +157,13 @@ def _read_rows(store: Store, table: sa.Table) -> Iterator[list[tuple[Any, ...]]]
 
     JSON is returned as text, and booleans as `bool`.
     """
-    columns = [sa.cast(c, sa.Text) if _is_json(c) else c for c in table.columns]
+    columns = [sa.cast(c, sa.Text) if is_json(c) else c for c in table.columns]
     truths = [place for place, c in enumerate(table.columns) if isinstance(c.type, sa.Boolean)]
     for portion in store.read_portions(sa.select(*columns)):
         values: list[Sequence[Any]] = list(portion)
         for place in truths:
             values[place] = [None if value is None else bool(value) for value in values[place]]
         yield list(zip(*values, strict=True))
-
-
-def _is_json(column: sa.Column[Any]) -> bool:
-    return isinstance(getattr(column.type, "impl_instance", column.type), sa.JSON)
 
 
 class _Digest:

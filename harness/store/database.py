@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar, TypeVarTuple
 import sqlalchemy as sa
 
 from oversight.harness.store.connections import Connections
-from oversight.harness.store.tables.insertion import execute_many, insert_tuples, select_values
+from oversight.harness.store.tables.insertion import count_rows, execute_many, insert_tuples, select_values
 
 PORTION = 500
 """Rows per query; bounded to save memory and because databases limit the number of parameters."""
@@ -49,7 +49,7 @@ class Database(Connections):
 
     def among(self, column: sa.Column[str], values: Iterable[str]) -> sa.ColumnElement[bool]:
         """Return the condition that a column equals one of the values, passed as one SQL parameter."""
-        if self._engine.dialect.name == "sqlite":
+        if self.is_file:
             table = sa.func.json_each(json.dumps(list(values))).table_valued("value")
             return column.in_(sa.select(table.c.value))
         return column == sa.any_(sa.literal(list(values), sa.ARRAY(sa.Text)))
@@ -59,7 +59,7 @@ class Database(Connections):
 
         If a query collects several columns, their arrays have the same order.
         """
-        if self._engine.dialect.name == "sqlite":
+        if self.is_file:
             return sa.func.json_group_array(column, type_=sa.Text)
         return sa.cast(sa.func.json_agg(column), sa.Text)
 
@@ -69,10 +69,21 @@ class Database(Connections):
         with self.transaction() as connection:
             return connection.execute(query).all()
 
+    def has_rows(self, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> bool:
+        """Whether a table has a row that meets all conditions."""
+        first = sa.select(sa.literal(1)).select_from(table).where(*conditions).limit(1)
+        return bool(self.read_rows(first))
+
+    @repeated(twice=True)
+    def count(self, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> int:
+        """Count the rows of a table that meet all conditions."""
+        with self.transaction() as connection:
+            return count_rows(connection, table, *conditions)
+
     def read_portions(self, query: sa.Select[Any]) -> Iterator[tuple[Sequence[Any], ...]]:
         """Yield the rows of a query in large batches, each as one sequence per column, without conversion."""
         with self.transaction() as connection:
-            if self._engine.dialect.name == "sqlite":  # SQLite's driver reads further rows on demand
+            if self.is_file:  # SQLite's driver reads further rows on demand
                 cursor: Any = connection.execute(query).cursor
                 while rows := cursor.fetchmany(_COLUMN):
                     yield tuple(zip(*rows, strict=True))

@@ -7,106 +7,28 @@ change, a repeated pull changes nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
-from typing import Any
 
 import sqlalchemy as sa
 
-from oversight.harness.store.audit.audit_trail import AuditEvent, append_events
+from oversight.harness.store.audit.audit_trail import append_events
 from oversight.harness.store.database import Repository
 from oversight.harness.store.replies import ReplyRepository, Response
 from oversight.harness.store.tables.insertion import count_rows, execute_many, row_of, select_values, upsert
-from oversight.harness.store.tables.labelling_tables import (
-    LabelQuarantineRow,
-    LabelQueueRow,
-    LabelRevisionRow,
-    LabelTaskRow,
+from oversight.harness.store.tables.study_tables import (
+    QUARANTINE,
+    QUEUE,
+    REVISION,
+    TASK,
+    AuditEvent,
+    Quarantined,
+    Queue,
+    QueuedTask,
+    Revision,
 )
 
 SOURCE = "label_studio"
-
-_QUEUE, _TASK = LabelQueueRow.__table__, LabelTaskRow.__table__
-_REVISION, _QUARANTINE = LabelRevisionRow.__table__, LabelQuarantineRow.__table__
-
-
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """One expert's project on a server; project and user id are None until the server returned them."""
-
-    expert: str
-    marker: str
-    server: str = ""
-    project_id: int | None = None
-    email: str = ""
-    user_id: int | None = None
-    cursor: str = ""
-    closed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class QueuedTask:
-    """A question or assignment at its place in an expert's queue.
-
-    `sending` is True from just before the task is sent until its id on the server is stored.
-    """
-
-    question_id: str
-    expert: str
-    place: int
-    digest: str
-    task_id: int | None = None
-    sending: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """One state of an annotation; `version` is a hash of that state."""
-
-    expert: str
-    annotation_id: int
-    version: str
-    task_id: int
-    question_id: str | None
-    deleted: bool
-    author: int | None
-    editor: int | None
-    cancelled: bool
-    result: list[Any]
-    updated_at: str
-    seconds: float | None
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the annotation's stored content is unchanged, so that its hash still equals `version`."""
-        told = hash_annotation(self.author, self.editor, self.cancelled, self.result, self.updated_at)
-        return self.version.partition("-")[0] == told
-
-
-def hash_annotation(
-    author: int | None, editor: int | None, cancelled: object, result: Sequence[Any], updated_at: str
-) -> str:
-    """Hash the content of an annotation."""
-    told = json.dumps([author, editor, bool(cancelled), list(result), updated_at])
-    return sha256(told.encode()).hexdigest()[:16]
-
-
-@dataclass(frozen=True, slots=True)
-class Quarantined:
-    """An annotation that does not count, with the reason.
-
-    `over` is True if the annotation's question was sent to the server again after the annotation came.
-    """
-
-    expert: str
-    annotation_id: int
-    task_id: int
-    question_id: str | None
-    reason: str
-    detail: str = ""
-    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,20 +48,20 @@ class LabellingRepository(Repository):
 
     def read_queues(self) -> dict[str, Queue]:
         """Return each expert's queue."""
-        return {queue.expert: queue for queue in self._database.read_table(Queue, _QUEUE, _QUEUE.c.expert)}
+        return {queue.expert: queue for queue in self._database.read_table(Queue, QUEUE, QUEUE.c.expert)}
 
     def save_queue(self, queue: Queue) -> None:
         """Save a queue, replacing the stored one."""
         with self._database.transaction() as connection:
-            upsert(connection, _QUEUE, [row_of(queue)])
+            upsert(connection, QUEUE, [row_of(queue)])
 
     def read_tasks(self) -> list[QueuedTask]:
         """Return all queued questions, sorted by expert and place."""
-        return self._database.read_table(QueuedTask, _TASK, _TASK.c.expert, _TASK.c.place)
+        return self._database.read_table(QueuedTask, TASK, TASK.c.expert, TASK.c.place)
 
     def add_tasks(self, tasks: Sequence[QueuedTask]) -> None:
         """Add questions to queues, all or none."""
-        self._database.write_rows(sa.insert(_TASK), [row_of(t) for t in tasks])
+        self._database.write_rows(sa.insert(TASK), [row_of(t) for t in tasks])
 
     def mark_sending(self, tasks: Iterable[QueuedTask]) -> None:
         """Record that these tasks are about to be sent, and store the digests of their data."""
@@ -166,7 +88,7 @@ class LabellingRepository(Repository):
         """
         with self._database.transaction(exclusive=True) as connection:
             _set_task_ids(connection, dict.fromkeys(again))
-            ended = sa.update(_QUARANTINE).where(_QUARANTINE.c.question_id == sa.bindparam("q"))
+            ended = sa.update(QUARANTINE).where(QUARANTINE.c.question_id == sa.bindparam("q"))
             execute_many(connection, ended.values(over=True), [{"q": name} for name in again])
             append_events(
                 connection,
@@ -181,28 +103,28 @@ class LabellingRepository(Repository):
 
     def read_revisions(self) -> list[Revision]:
         """Return every state of every annotation, oldest first."""
-        return self._database.read_table(Revision, _REVISION, _REVISION.c.position)
+        return self._database.read_table(Revision, REVISION, REVISION.c.position)
 
     def find_revisions(self, question_ids: Iterable[str]) -> list[Revision]:
         """Return every state of the annotations of a batch of questions, oldest first."""
-        of_these = self._database.among(_REVISION.c.question_id, question_ids)
-        query = select_values(Revision, _REVISION).where(of_these).order_by(_REVISION.c.position)
+        of_these = self._database.among(REVISION.c.question_id, question_ids)
+        query = select_values(Revision, REVISION).where(of_these).order_by(REVISION.c.position)
         return self._database.read_values(Revision, query)
 
     def read_quarantine(self) -> list[Quarantined]:
         """Return all quarantined annotations."""
-        order = (_QUARANTINE.c.expert, _QUARANTINE.c.annotation_id)
-        return self._database.read_table(Quarantined, _QUARANTINE, *order)
+        order = (QUARANTINE.c.expert, QUARANTINE.c.annotation_id)
+        return self._database.read_table(Quarantined, QUARANTINE, *order)
 
     def apply_look(self, queue: Queue, pulled: Pulled, replies: ReplyRepository) -> None:
         """Store the result of one pull of a labelling project, in one transaction.
 
         The result consists of answers, quarantined annotations, new revisions and the queue's cursor.
         """
-        of_task = _QUARANTINE.c.task_id == sa.bindparam("t")
-        here = (_QUARANTINE.c.expert == queue.expert, of_task, ~_QUARANTINE.c.over)
-        seen = sa.select(_REVISION.c.annotation_id, _REVISION.c.version).where(
-            _REVISION.c.expert == queue.expert
+        of_task = QUARANTINE.c.task_id == sa.bindparam("t")
+        here = (QUARANTINE.c.expert == queue.expert, of_task, ~QUARANTINE.c.over)
+        seen = sa.select(REVISION.c.annotation_id, REVISION.c.version).where(
+            REVISION.c.expert == queue.expert
         )
         with self._database.transaction(exclusive=True) as connection:
             now = replies.find_replies(reply.id for reply in pulled.replies)
@@ -211,17 +133,17 @@ class LabellingRepository(Repository):
                 pulled = replace(pulled, replies=tuple(r for r in pulled.replies if r.id not in taken))
                 queue = replace(queue, cursor="")
             changes = replies.replace_replies(connection, pulled.question_ids, SOURCE, pulled.replies)
-            execute_many(connection, sa.delete(_QUARANTINE).where(*here), [{"t": t} for t in pulled.task_ids])
+            execute_many(connection, sa.delete(QUARANTINE).where(*here), [{"t": t} for t in pulled.task_ids])
             # A server may reuse the id of a deleted annotation, so replace an existing row.
-            upsert(connection, _QUARANTINE, [row_of(q) for q in pulled.quarantine])
+            upsert(connection, QUARANTINE, [row_of(q) for q in pulled.quarantine])
             known = set(connection.execute(seen).all())
             new = [r for r in pulled.revisions if (r.annotation_id, r.version) not in known]
-            places = enumerate(new, count_rows(connection, _REVISION))
+            places = enumerate(new, count_rows(connection, REVISION))
             rows = [{**row_of(revision), "position": place} for place, revision in places]
-            execute_many(connection, sa.insert(_REVISION), rows)
+            execute_many(connection, sa.insert(REVISION), rows)
             append_events(connection, [*map(_describe_revision, new), *changes])
             _set_task_ids(connection, dict.fromkeys(pulled.lost))
-            upsert(connection, _QUEUE, [row_of(queue)])
+            upsert(connection, QUEUE, [row_of(queue)])
 
 
 def _describe_revision(revision: Revision) -> AuditEvent:
@@ -237,7 +159,7 @@ def _describe_revision(revision: Revision) -> AuditEvent:
     )
 
 
-_UPDATE_TASK = sa.update(_TASK).where(_TASK.c.question_id == sa.bindparam("q"))
+_UPDATE_TASK = sa.update(TASK).where(TASK.c.question_id == sa.bindparam("q"))
 
 
 def _set_task_ids(connection: sa.Connection, ids: Mapping[str, int | None]) -> None:

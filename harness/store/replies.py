@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
-from oversight.harness.store.audit.audit_trail import AuditEvent, append_events
+from oversight.harness.store.audit.audit_trail import append_events
 from oversight.harness.store.audit.design_rows import REPLIES, BatchDigest
 from oversight.harness.store.database import Database, Repository, split_into_batches
 from oversight.harness.store.tables.insertion import execute_many, insert_tuples
+from oversight.harness.store.tables.study_tables import AuditEvent
 
 ReplyFields = tuple[str, str, str, str, str]
 """The fields of a `Response`, in the order of `Response`."""

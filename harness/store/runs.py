@@ -16,26 +16,24 @@ import sqlalchemy as sa
 from oversight.harness.config import RunSpec
 from oversight.harness.errors import BadInput, Fault
 from oversight.harness.store.database import PORTION, Repository, repeated, split_into_batches
-from oversight.harness.store.erasure import ERASED
 from oversight.harness.store.serialization import write_json
-from oversight.harness.store.tables.content_tables import ItemRow
 from oversight.harness.store.tables.insertion import execute_many, insert_into, upsert_tuples
-from oversight.harness.store.tables.run_tables import JudgeProbabilityRow, LedgerRow, PredictionRow, RunRow
+from oversight.harness.store.tables.study_tables import ITEM, LEDGER, PREDICTION, RUN, VECTOR
 from oversight.harness.types import Prediction, PredictionStatus, Source, Usage
 
-_ITEM, _PREDICTION, _RUN = ItemRow.__table__, PredictionRow.__table__, RunRow.__table__
-_LEDGER, _VECTOR = LedgerRow.__table__, JudgeProbabilityRow.__table__
+ERASED = "erased"
+"""Key that marks the specification of a search or run whose prompts showed an erased item as an example."""
 _PRICES = "prices"
 """Key of the prices in a run's stored spec."""
-_SETTLED = sa.delete(_LEDGER).where(
-    _LEDGER.c.kind == "reserved",
-    _LEDGER.c.run_id == sa.bindparam("settled_run_id"),
-    _LEDGER.c.item_id == sa.bindparam("settled_item_id"),
-    _LEDGER.c.sample == sa.bindparam("settled_sample"),
+_SETTLED = sa.delete(LEDGER).where(
+    LEDGER.c.kind == "reserved",
+    LEDGER.c.run_id == sa.bindparam("settled_run_id"),
+    LEDGER.c.item_id == sa.bindparam("settled_item_id"),
+    LEDGER.c.sample == sa.bindparam("settled_sample"),
 )
 
-_WRITTEN = tuple(field.name for field in fields(Prediction) if field.name in _PREDICTION.c)
-_STORED = [_PREDICTION.c[name] for name in _WRITTEN]
+_WRITTEN = tuple(field.name for field in fields(Prediction) if field.name in PREDICTION.c)
+_STORED = [PREDICTION.c[name] for name in _WRITTEN]
 _values_of = attrgetter(*_WRITTEN)
 ImportedFields = tuple[str, int | None, str, str, int, str, int, int, float, float | None, str]
 """Fields of an imported prediction: item id, option, status, reason, sample, raw text, input tokens, output
@@ -79,18 +77,18 @@ class RunRepository(Repository):
             If the stored specification lacks an example that was erased (`ErasureRepository`).
         """
         noted = self.read_prices(spec.id)
-        mine = sa.select(_RUN.c.id, _RUN.c.created).where(_RUN.c.name == spec.name)
+        mine = sa.select(RUN.c.id, RUN.c.created).where(RUN.c.name == spec.name)
         stored = spec.to_json() | ({_PRICES: [asdict(each) for each in noted]} if noted else {})
         with self._database.transaction() as connection:
-            newest = connection.execute(mine.order_by(_RUN.c.created.desc()).limit(1)).one_or_none()
+            newest = connection.execute(mine.order_by(RUN.c.created.desc()).limit(1)).one_or_none()
             row = {
                 "id": spec.id,
                 "name": spec.name,
                 "created": _time_after(newest.created if newest else ""),
                 "spec": stored,
             }
-            insertion = insert_into(_RUN, connection.dialect).values(row)
-            known = connection.execute(sa.select(_RUN.c.spec).where(_RUN.c.id == spec.id)).scalar()
+            insertion = insert_into(RUN, connection.dialect).values(row)
+            known = connection.execute(sa.select(RUN.c.spec).where(RUN.c.id == spec.id)).scalar()
             if known is not None and ERASED in known:
                 raise BadInput(
                     f"{spec.name}: this workflow shows an example whose item was erased from the study; "
@@ -113,26 +111,26 @@ class RunRepository(Repository):
             return
         price = price if noted else replace(price, since={})
         with self._database.transaction() as connection:
-            mine = _RUN.c.id == run_id
-            spec = connection.execute(sa.select(_RUN.c.spec).where(mine)).scalar_one()
+            mine = RUN.c.id == run_id
+            spec = connection.execute(sa.select(RUN.c.spec).where(mine)).scalar_one()
             prices = [asdict(each) for each in (*noted, price)]
-            connection.execute(sa.update(_RUN).where(mine).values(spec={**spec, _PRICES: prices}))
+            connection.execute(sa.update(RUN).where(mine).values(spec={**spec, _PRICES: prices}))
 
     def read_prices(self, run_id: str) -> list[RecordedPrice]:
         """Return the prices of a run, oldest first; empty if the run never had a price."""
-        rows = self._database.read_rows(sa.select(_RUN.c.spec).where(_RUN.c.id == run_id))
+        rows = self._database.read_rows(sa.select(RUN.c.spec).where(RUN.c.id == run_id))
         return [RecordedPrice(**noted) for (spec,) in rows for noted in spec.get(_PRICES, ())]
 
     @repeated(twice=True)
     def note_served_as(self, run_id: str, served: str) -> None:
         """Store the name under which a run's endpoint serves its model, unless a name is already stored."""
-        first = sa.and_(_RUN.c.id == run_id, _RUN.c.served_as.is_(None))
+        first = sa.and_(RUN.c.id == run_id, RUN.c.served_as.is_(None))
         with self._database.transaction() as connection:
-            connection.execute(sa.update(_RUN).where(first).values(served_as=served))
+            connection.execute(sa.update(RUN).where(first).values(served_as=served))
 
     def read_served_as(self, run_id: str) -> str | None:
         """Return the name under which a run's endpoint serves the model; None before the first reply."""
-        rows = self._database.read_rows(sa.select(_RUN.c.served_as).where(_RUN.c.id == run_id))
+        rows = self._database.read_rows(sa.select(RUN.c.served_as).where(RUN.c.id == run_id))
         return rows[0].served_as if rows else None
 
     @repeated(twice=True)
@@ -146,16 +144,15 @@ class RunRepository(Repository):
         self.store_predictions([(run_id, failed(p)) for p in found])
         self.drop_vectors(run_id, {p.item_id for p in found})
         with self._database.transaction() as connection:
-            connection.execute(sa.update(_RUN).where(_RUN.c.id == run_id).values(served_as=None))
+            connection.execute(sa.update(RUN).where(RUN.c.id == run_id).values(served_as=None))
 
     def count_predictions(self, run_id: str, *conditions: sa.ColumnElement[bool]) -> int:
         """Return the number of a run's answers, including failed ones, that meet all conditions."""
-        query = sa.select(sa.func.count()).where(_PREDICTION.c.run_id == run_id, *conditions)
-        return int(self._database.read_rows(query)[0][0])
+        return self._database.count(PREDICTION, PREDICTION.c.run_id == run_id, *conditions)
 
     def has_samples(self, run_id: str) -> bool:
         """Whether a run has several answers to the same item."""
-        most = sa.select(sa.func.max(_PREDICTION.c.sample)).where(_PREDICTION.c.run_id == run_id)
+        most = sa.select(sa.func.max(PREDICTION.c.sample)).where(PREDICTION.c.run_id == run_id)
         return bool(self._database.read_rows(most)[0][0])
 
     def count_statuses(self, run_id: str) -> dict[PredictionStatus, int]:
@@ -167,13 +164,13 @@ class RunRepository(Repository):
 
     def count_reasons(self, run_id: str) -> list[tuple[PredictionStatus, str, int]]:
         """Return (status, reason, number of answers) per reason, sorted by the first item with the reason."""
-        table = _PREDICTION.c
+        table = PREDICTION.c
         query = (
             sa.select(table.status, table.reason, sa.func.count())
-            .join(_ITEM, table.item_id == _ITEM.c.id)
+            .join(ITEM, table.item_id == ITEM.c.id)
             .where(table.run_id == run_id, table.reason != "")
             .group_by(table.status, table.reason)
-            .order_by(sa.func.min(_ITEM.c.position), table.status, table.reason)
+            .order_by(sa.func.min(ITEM.c.position), table.status, table.reason)
         )
         return [
             (PredictionStatus(status), reason, n) for status, reason, n in self._database.read_rows(query)
@@ -181,7 +178,7 @@ class RunRepository(Repository):
 
     def count_over_limit(self, run_id: str, limit: int) -> int:
         """Count the answers that took one call, and more than 1.1 · `limit` + 4 output tokens."""
-        table = _PREDICTION.c
+        table = PREDICTION.c
         return self.count_predictions(run_id, table.attempts == 1, table.output_tokens > 1.1 * limit + 4)
 
     def count_steps(self, run_id: str) -> dict[str, int]:
@@ -189,7 +186,7 @@ class RunRepository(Repository):
 
         Answers stored by older versions have the step ``""``.
         """
-        table = _PREDICTION.c
+        table = PREDICTION.c
         query = sa.select(table.step, sa.func.count()).where(
             table.run_id == run_id, table.status == PredictionStatus.OK.value
         )
@@ -197,19 +194,19 @@ class RunRepository(Repository):
 
     def count_samples(self, run_id: str) -> dict[PredictionStatus, int]:
         """Return the number of a run's answers by status, counting every sample of an item."""
-        table = _PREDICTION.c
+        table = PREDICTION.c
         query = sa.select(table.status, sa.func.count()).where(table.run_id == run_id)
         found = dict(self._database.read_tuples(query.group_by(table.status)))
         return {status: found.get(status.value, 0) for status in PredictionStatus}
 
     def count_guessed(self, run_id: str) -> int:
         """Return the number of a run's answers whose numbers of tokens are estimates."""
-        return self.count_predictions(run_id, _PREDICTION.c.guessed > 0)
+        return self.count_predictions(run_id, PREDICTION.c.guessed > 0)
 
     def read_runs(self) -> list[dict[str, Any]]:
         """Return all runs as ``{"id", "name", "created", "spec"}``, oldest first."""
-        names = (_RUN.c[name] for name in ("id", "name", "created", "spec"))
-        query = sa.select(*names).order_by(_RUN.c.created, _RUN.c.name)
+        names = (RUN.c[name] for name in ("id", "name", "created", "spec"))
+        query = sa.select(*names).order_by(RUN.c.created, RUN.c.name)
         runs = self._database.read_values(dict, query)
         for run in runs:
             run["spec"].pop(_PRICES, None)  # prices are no setting of the run; they do not change answers
@@ -242,7 +239,7 @@ class RunRepository(Repository):
         source = Source.IMPORT.value
         values = [(run_id, *row, 1, source, 0) for row in rows]
         with self._database.transaction() as connection:
-            upsert_tuples(connection, _PREDICTION, names, values)
+            upsert_tuples(connection, PREDICTION, names, values)
 
     def read_predictions(self, run_id: str) -> list[Prediction]:
         """Return one prediction per item of a run, in item order; several samples are combined by a vote."""
@@ -253,9 +250,9 @@ class RunRepository(Repository):
         """Yield all predictions of a run in item order, one prediction per sample."""
         query = (
             sa.select(*_STORED)
-            .join(_ITEM, _PREDICTION.c.item_id == _ITEM.c.id)
-            .where(_PREDICTION.c.run_id == run_id)
-            .order_by(_ITEM.c.position, _PREDICTION.c.sample)
+            .join(ITEM, PREDICTION.c.item_id == ITEM.c.id)
+            .where(PREDICTION.c.run_id == run_id)
+            .order_by(ITEM.c.position, PREDICTION.c.sample)
         )
         options = {"yield_per": PORTION}
         with (
@@ -269,7 +266,7 @@ class RunRepository(Repository):
         self, run_ids: Collection[str], item_ids: Collection[str]
     ) -> Iterator[tuple[str, Prediction]]:
         """Yield the predictions of several runs about a batch of items, one prediction per sample."""
-        table = _PREDICTION.c
+        table = PREDICTION.c
         query = (
             sa.select(table.run_id, *_STORED)
             .where(self._database.among(table.run_id, run_ids), self._database.among(table.item_id, item_ids))
@@ -289,14 +286,14 @@ class RunRepository(Repository):
         count, because it cost nothing and a repeated request can succeed. With `retry_failed`, no failure
         counts.
         """
-        done = sa.select(_PREDICTION.c.item_id, _PREDICTION.c.sample).where(_PREDICTION.c.run_id == run_id)
-        answered = _PREDICTION.c.status != PredictionStatus.FAILED.value
-        refused = _PREDICTION.c.reason.startswith(f"{Fault.REFUSED}:")
+        done = sa.select(PREDICTION.c.item_id, PREDICTION.c.sample).where(PREDICTION.c.run_id == run_id)
+        answered = PREDICTION.c.status != PredictionStatus.FAILED.value
+        refused = PREDICTION.c.reason.startswith(f"{Fault.REFUSED}:")
         done = done.where(answered if retry_failed else answered | ~refused)
         # Without answers, the slow lookups below are skipped.
         is_new = not self._database.read_rows(done.limit(1))
         for portion in split_into_batches(ids):
-            of_these = done.where(self._database.among(_PREDICTION.c.item_id, portion))
+            of_these = done.where(self._database.among(PREDICTION.c.item_id, portion))
             have = set() if is_new else set(map(tuple, self._database.read_rows(of_these)))
             yield [(i, s) for i in portion for s in range(n_samples) if (i, s) not in have]
 
@@ -317,7 +314,7 @@ class RunRepository(Repository):
 
     def sum_answers(self, run_id: str) -> list[Usage]:
         """Return the usage of a run's stored answers, one sum per source."""
-        table = _PREDICTION.c
+        table = PREDICTION.c
         used = (table.attempts, table.input_tokens, table.output_tokens)
         query = sa.select(table.source, sa.func.count(), *map(sa.func.sum, used))
         rows = self._database.read_rows(query.where(table.run_id == run_id).group_by(table.source))
@@ -331,8 +328,8 @@ class RunRepository(Repository):
         return self._sum_booked(run_id, "charged")
 
     def _sum_booked(self, run_id: str, kind: str) -> list[Usage]:
-        used = [_LEDGER.c[name] for name in ("requests", "input_tokens", "output_tokens")]
-        of_run = (_LEDGER.c.run_id == run_id, _LEDGER.c.kind == kind)
+        used = [LEDGER.c[name] for name in ("requests", "input_tokens", "output_tokens")]
+        of_run = (LEDGER.c.run_id == run_id, LEDGER.c.kind == kind)
         return [Usage(*row) for row in self._database.read_rows(sa.select(*used).where(*of_run))]
 
     def store_vectors(self, run_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
@@ -342,16 +339,16 @@ class RunRepository(Repository):
 
     def drop_vectors(self, run_id: str, items: Collection[str]) -> None:
         """Delete the option probabilities that a run stored for these items."""
-        mine = (_VECTOR.c.run_id == run_id, self._database.among(_VECTOR.c.item_id, items))
+        mine = (VECTOR.c.run_id == run_id, self._database.among(VECTOR.c.item_id, items))
         with self._database.transaction() as connection:
-            connection.execute(sa.delete(_VECTOR).where(*mine))
+            connection.execute(sa.delete(VECTOR).where(*mine))
 
     def read_vectors(self, run_id: str) -> dict[str, tuple[float, ...]]:
         """Return a run's option probabilities by item id; empty if the run has none.
 
         The probabilities of an item are in option order.
         """
-        query = sa.select(_VECTOR.c.item_id, _VECTOR.c.probabilities).where(_VECTOR.c.run_id == run_id)
+        query = sa.select(VECTOR.c.item_id, VECTOR.c.probabilities).where(VECTOR.c.run_id == run_id)
         return dict(map(tuple, self._database.read_rows(query)))
 
 
@@ -405,11 +402,11 @@ def add_usage(prediction: Prediction, others: Iterable[Prediction]) -> Predictio
 def write_predictions(connection: sa.Connection, rows: Sequence[tuple[str, Prediction]]) -> None:
     """Store (run id, prediction) pairs, replacing stored predictions."""
     values = [(run, *_values_of(prediction)) for run, prediction in rows]
-    upsert_tuples(connection, _PREDICTION, ("run_id", *_WRITTEN), values)
+    upsert_tuples(connection, PREDICTION, ("run_id", *_WRITTEN), values)
 
 
 def _upsert_vectors(connection: sa.Connection, rows: Sequence[tuple[str, str, Sequence[float]]]) -> None:
     """Store (run id, item id, probabilities of all options), replacing stored probabilities."""
     values = [(run, item, write_json(list(vector))) for run, item, vector in rows]
     if values:
-        upsert_tuples(connection, _VECTOR, ("run_id", "item_id", "probabilities"), values)
+        upsert_tuples(connection, VECTOR, ("run_id", "item_id", "probabilities"), values)

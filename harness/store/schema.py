@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from importlib import import_module
-from pathlib import Path
 
 import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
 from oversight.harness.store.engines.addresses import show_address
 from oversight.harness.store.engines.retrying import ATTEMPT, wait_for_lock
+from oversight.harness.store.tables.study_tables import MARK
+from oversight.harness.store.tables.table_maker import METADATA
 
 HEAD = "0033"
 """Version of the tables. Raise it with every change in ``tables``; older databases must then be upgraded."""
@@ -111,11 +111,11 @@ def prepare_tables(connection: sa.Connection, shown: str, *, read_only: bool = F
     )
 
 
-def read_version(connection: sa.Connection, shown: str, schema: str | None = None) -> str | None:
+def read_version(connection: sa.Connection, shown: str) -> str | None:
     """Return the schema version of a database; None for an empty database."""
-    tables = sa.inspect(connection).get_table_names(schema)
+    tables = sa.inspect(connection).get_table_names()
     if "alembic_version" in tables:
-        stored = sa.table("alembic_version", sa.column("version_num"), schema=schema)
+        stored = sa.table("alembic_version", sa.column("version_num"))
         return connection.execute(sa.select(stored.c.version_num)).scalar()
     if tables:
         raise StoreError(
@@ -126,8 +126,7 @@ def read_version(connection: sa.Connection, shown: str, schema: str | None = Non
 
 def create_tables(connection: sa.Connection) -> None:
     """Create all tables of a study, inside a transaction, in the schema that the connection uses."""
-    metadata = read_metadata()
-    for table in metadata.sorted_tables:
+    for table in METADATA.sorted_tables:
         _create(connection, table)
     for statement in _WORDS[connection.dialect.name]:
         connection.exec_driver_sql(statement)
@@ -135,17 +134,7 @@ def create_tables(connection: sa.Connection) -> None:
     connection.exec_driver_sql("CREATE TABLE alembic_version (version_num VARCHAR(32) PRIMARY KEY)")
     connection.exec_driver_sql(f"INSERT INTO alembic_version (version_num) VALUES ('{HEAD}')")  # noqa: S608  fixed
     row = {"id": 0, "database": secrets.token_hex(16), "copied_at": "", "source": "", "moved_to": ""}
-    connection.execute(metadata.tables["database_mark"].insert(), [row])
-
-
-def read_metadata() -> sa.MetaData:
-    """Return the metadata of all tables that the code defines."""
-    folder = Path(__file__).with_name("tables")
-    for path in folder.glob("*_tables.py"):
-        import_module(f"oversight.harness.store.tables.{path.stem}")
-    from sqlmodel import SQLModel
-
-    return SQLModel.metadata
+    connection.execute(MARK.insert(), [row])
 
 
 def _create(connection: sa.Connection, table: sa.Table) -> None:

@@ -21,26 +21,22 @@ from oversight.harness.arrays import UNREADABLE, IntArray
 from oversight.harness.errors import StoreError
 from oversight.harness.store.database import Repository, repeated
 from oversight.harness.store.tables.insertion import count_rows, execute_many, row_of, value_of
-from oversight.harness.store.tables.run_tables import (
-    CallRow,
-    CandidateAnswerRow,
-    CandidateRow,
-    SearchEventRow,
-    SearchItemRow,
-    SearchRow,
+from oversight.harness.store.tables.study_tables import (
+    CALL,
+    CANDIDATE,
+    CANDIDATE_ANSWER,
+    SEARCH,
+    SEARCH_EVENT,
+    SEARCH_ITEM,
 )
 from oversight.harness.types import Candidate, Prediction, PredictionStatus, Program
-
-_SEARCH, _ITEM, _EVENT = (t.__table__ for t in (SearchRow, SearchItemRow, SearchEventRow))
-_CANDIDATE = CandidateRow.__table__
-_ANSWER, _CALL = CandidateAnswerRow.__table__, CallRow.__table__
 
 SEARCHES = "searches"
 """Name of the lock that a running search holds, so that only one search of a study runs at a time."""
 STATUSES = tuple(PredictionStatus)
 """Statuses; an array stores a status as its index in this tuple."""
 _NUMBERS = {status.value: number for number, status in enumerate(STATUSES)}
-_ANSWERED = [field.name for field in fields(Prediction) if field.name in _ANSWER.c]
+_ANSWERED = [field.name for field in fields(Prediction) if field.name in CANDIDATE_ANSWER.c]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +91,7 @@ class SearchRepository(Repository):
 
     def read_searches(self) -> list[dict[str, Any]]:
         """Return all searches as ``{"id", "created", "spec"}``, oldest first."""
-        return self._database.read_values(dict, sa.select(_SEARCH).order_by(_SEARCH.c.created))
+        return self._database.read_values(dict, sa.select(SEARCH).order_by(SEARCH.c.created))
 
     def add_search(self, search: str, spec: Mapping[str, Any], splits: Mapping[str, Sequence[str]]) -> None:
         """Store a search and its splits (split name → item ids), unless the search exists.
@@ -105,7 +101,7 @@ class SearchRepository(Repository):
         StoreError
             If the search exists with other splits.
         """
-        if self._database.read_rows(sa.select(_SEARCH.c.id).where(_SEARCH.c.id == search)):
+        if self._database.has_rows(SEARCH, SEARCH.c.id == search):
             if self.read_splits(search) != {name: list(ids) for name, ids in splits.items() if ids}:
                 raise StoreError(f"search {search} is already stored with other splits of the items")
             return
@@ -116,13 +112,13 @@ class SearchRepository(Repository):
             for j, item in enumerate(ids)
         ]
         with self._database.transaction() as connection:
-            connection.execute(sa.insert(_SEARCH), {"id": search, "created": created, "spec": dict(spec)})
-            connection.execute(sa.insert(_ITEM), rows)
+            connection.execute(sa.insert(SEARCH), {"id": search, "created": created, "spec": dict(spec)})
+            connection.execute(sa.insert(SEARCH_ITEM), rows)
 
     def read_splits(self, search: str) -> dict[str, list[str]]:
         """Return the item ids of each split, in the order of the split."""
         found: dict[str, list[str]] = {}
-        for row in self._rows(_ITEM, search, _ITEM.c.split, _ITEM.c.position):
+        for row in self._rows(SEARCH_ITEM, search, SEARCH_ITEM.c.split, SEARCH_ITEM.c.position):
             found.setdefault(row.split, []).append(row.item_id)
         return found
 
@@ -132,7 +128,7 @@ class SearchRepository(Repository):
         row = {"search_id": search, "id": candidate.id, **row_of(candidate.program)}
         row |= {name: getattr(candidate, name) for name in ("slot", "op", "note", "parents")}
         with self._database.transaction() as connection:
-            _append(connection, _CANDIDATE, row)
+            _append(connection, CANDIDATE, row)
 
     @repeated(twice=True)
     def add_answers(
@@ -140,52 +136,49 @@ class SearchRepository(Repository):
     ) -> None:
         """Store answers in one transaction. They replace stored failures, but no other stored answers."""
         run = {"search_id": search, "candidate_id": candidate, "replicate": replicate}
-        same = [_ANSWER.c[name] == value for name, value in run.items()]
-        failed = _ANSWER.c.status == PredictionStatus.FAILED.value
-        again = sa.delete(_ANSWER).where(*same, failed, _ANSWER.c.item_id == sa.bindparam("item"))
+        same = [CANDIDATE_ANSWER.c[name] == value for name, value in run.items()]
+        failed = CANDIDATE_ANSWER.c.status == PredictionStatus.FAILED.value
+        again = sa.delete(CANDIDATE_ANSWER).where(
+            *same, failed, CANDIDATE_ANSWER.c.item_id == sa.bindparam("item")
+        )
         with self._database.transaction() as connection:
             execute_many(connection, again, [{"item": p.item_id} for p in predictions])
-            have = set(connection.execute(sa.select(_ANSWER.c.item_id).where(*same)).scalars())
+            have = set(connection.execute(sa.select(CANDIDATE_ANSWER.c.item_id).where(*same)).scalars())
             fresh = (row_of(p) | run for p in predictions if p.item_id not in have)
-            rows = [{name: value for name, value in row.items() if name in _ANSWER.c} for row in fresh]
-            execute_many(connection, sa.insert(_ANSWER), rows)
+            rows = [
+                {name: value for name, value in row.items() if name in CANDIDATE_ANSWER.c} for row in fresh
+            ]
+            execute_many(connection, sa.insert(CANDIDATE_ANSWER), rows)
 
     @repeated(twice=True)
     def add_event(self, search: str, key: str, data: Mapping[str, Any]) -> None:
         """Store a decision, unless a decision with this key is stored already."""
         with self._database.transaction() as connection:
-            _append(connection, _EVENT, {"search_id": search, "key": key, "data": dict(data)})
+            _append(connection, SEARCH_EVENT, {"search_id": search, "key": key, "data": dict(data)})
 
     def read_progress(self) -> list[SearchProgress]:
         """Return the progress of every search, newest first."""
-        counts = {
-            table: dict(
-                self._database.read_tuples(
-                    sa.select(table.c.search_id, sa.func.count()).where(*which).group_by(table.c.search_id)
+        count, event = sa.select(sa.func.count()), SEARCH_EVENT.c
+        of_search = event.search_id == SEARCH.c.id
+        columns = (
+            count.where(CANDIDATE.c.search_id == SEARCH.c.id),
+            count.where(of_search, event.key.like("slot/%")),
+            sa.select(event.data).where(of_search, event.key == "winner"),
+        )
+        query = sa.select(SEARCH, *(column.scalar_subquery() for column in columns))
+        found = list[SearchProgress]()
+        for name, created, spec, candidates, proposals, said in self._database.read_rows(
+            query.order_by(SEARCH.c.created.desc())
+        ):
+            winner = said.get("candidate") if isinstance(said, dict) else None
+            best = self._rows(CANDIDATE, name, where=CANDIDATE.c.id == winner) if winner else []
+            found.append(
+                SearchProgress(
+                    id=name, created=created, spec=spec, candidates=candidates, proposals=proposals,
+                    winner=winner, winner_name=best[0].name if best else None,
                 )
-            )
-            for table, which in ((_CANDIDATE, ()), (_EVENT, (_EVENT.c.key.like("slot/%"),)))
-        }
-        query = sa.select(_EVENT.c.search_id, _EVENT.c.data).where(_EVENT.c.key == "winner")
-        winners = {
-            search: data.get("candidate") if isinstance(data, dict) else None
-            for search, data in self._database.read_rows(query)
-        }
-        named = sa.select(_CANDIDATE.c.search_id, _CANDIDATE.c.id, _CANDIDATE.c.name)
-        rows = self._database.read_tuples(named.where(_CANDIDATE.c.id.in_(list(winners.values()))))
-        names = {(search, candidate): name for search, candidate, name in rows}
-        return [
-            SearchProgress(
-                id=row["id"],
-                created=row["created"],
-                spec=row["spec"],
-                candidates=counts[_CANDIDATE].get(row["id"], 0),
-                proposals=counts[_EVENT].get(row["id"], 0),
-                winner=winners.get(row["id"]),
-                winner_name=names.get((row["id"], winners.get(row["id"]))),
-            )
-            for row in reversed(self.read_searches())
-        ]
+            )  # fmt: skip
+        return found
 
     def read_candidates(self, search: str, ids: Sequence[str] | None = None) -> list[Candidate]:
         """Return all candidates of a search, or the candidates with the given ids, in order of arrival.
@@ -195,9 +188,9 @@ class SearchRepository(Repository):
         StoreError
             If the stored source of a candidate was changed.
         """
-        few = None if ids is None else _CANDIDATE.c.id.in_(ids)
+        few = None if ids is None else CANDIDATE.c.id.in_(ids)
         found = []
-        for row in self._rows(_CANDIDATE, search, _CANDIDATE.c.position, where=few):
+        for row in self._rows(CANDIDATE, search, CANDIDATE.c.position, where=few):
             program = value_of(Program, row)
             if program.id != row.id:
                 raise StoreError(
@@ -213,10 +206,14 @@ class SearchRepository(Repository):
     ) -> dict[tuple[str, int], list[Prediction]]:
         """Return the answers of all candidates, or only of `candidate`, by (candidate id, replicate)."""
         found = defaultdict[tuple[str, int], list[Prediction]](list)
-        query = sa.select(_ANSWER.c.candidate_id, _ANSWER.c.replicate, *(_ANSWER.c[n] for n in _ANSWERED))
-        query = query.where(_ANSWER.c.search_id == search)
+        query = sa.select(
+            CANDIDATE_ANSWER.c.candidate_id,
+            CANDIDATE_ANSWER.c.replicate,
+            *(CANDIDATE_ANSWER.c[n] for n in _ANSWERED),
+        )
+        query = query.where(CANDIDATE_ANSWER.c.search_id == search)
         if candidate is not None:
-            query = query.where(_ANSWER.c.candidate_id == candidate)
+            query = query.where(CANDIDATE_ANSWER.c.candidate_id == candidate)
         with self._database.reading():
             for name, run, *values in self._database.read_tuples(query):
                 answer = dict(zip(_ANSWERED, values, strict=True))
@@ -229,7 +226,7 @@ class SearchRepository(Repository):
 
         There is one `CandidateColumns` per candidate and replicate.
         """
-        a = _ANSWER.c
+        a = CANDIDATE_ANSWER.c
         status = sa.case(_NUMBERS, value=a.status)
         columns = (
             a.item_id,
@@ -257,7 +254,7 @@ class SearchRepository(Repository):
 
     def read_events(self, search: str) -> dict[str, dict[str, Any]]:
         """Return a search's decisions by key, in the order in which they were stored."""
-        return {row.key: row.data for row in self._rows(_EVENT, search, _EVENT.c.position)}
+        return {row.key: row.data for row in self._rows(SEARCH_EVENT, search, SEARCH_EVENT.c.position)}
 
     def read_spent(self, search: str) -> tuple[float, int, tuple[int, int]]:
         """Return the usage of all calls stored since a search began.
@@ -270,10 +267,10 @@ class SearchRepository(Repository):
             US dollars; tokens; and (sent, received) tokens of the calls without a known price.
         """
         began = next(s["created"] for s in self.read_searches() if s["id"] == search)
-        sent, received, usd = _CALL.c.input_tokens, _CALL.c.output_tokens, _CALL.c.usd
+        sent, received, usd = CALL.c.input_tokens, CALL.c.output_tokens, CALL.c.usd
         free = [sa.case((usd.is_(None), tokens), else_=0) for tokens in (sent, received)]
         sums = (sa.func.coalesce(sa.func.sum(c), 0) for c in (usd, sent + received, *free))
-        (row,) = self._database.read_rows(sa.select(*sums).where(_CALL.c.created >= began[:19]))
+        (row,) = self._database.read_rows(sa.select(*sums).where(CALL.c.created >= began[:19]))
         return float(row[0]), int(row[1]), (int(row[2]), int(row[3]))
 
     def _rows(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from itertools import chain
 from operator import attrgetter, eq
@@ -29,20 +29,21 @@ from oversight.harness.store.serialization import (
     write_meta,
     write_tuple,
 )
-from oversight.harness.store.tables.content_tables import (
-    AssignmentRow,
-    ControlQuestionRow,
-    ItemRow,
-    ItemSourceRow,
-    LookRow,
-    QuestionRow,
-)
 from oversight.harness.store.tables.insertion import (
     count_rows,
     execute_many,
     insert_tuples,
     row_of,
     select_values,
+)
+from oversight.harness.store.tables.study_tables import (
+    ASSIGNMENT,
+    CONTROL,
+    ITEM,
+    ITEM_SOURCE,
+    LOOK,
+    QUESTION,
+    PlannedLook,
 )
 from oversight.harness.store.withdrawal import WithdrawalRepository
 from oversight.harness.types import (
@@ -57,25 +58,13 @@ from oversight.harness.types import (
     Verdict,
 )
 
-_ITEM, _QUESTION, _ASSIGNMENT = ItemRow.__table__, QuestionRow.__table__, AssignmentRow.__table__
-_SOURCE, _LOOK = ItemSourceRow.__table__, LookRow.__table__
-_PLACED = (_QUESTION, ControlQuestionRow.__table__)
-_CHANGED_META = sa.update(_ITEM).where(_ITEM.c.id == sa.bindparam("named")).values(meta=sa.bindparam("meta"))
-_JSON = [sa.cast(_ITEM.c[name], sa.Text) for name in ("options", "permutation", "meta")]
-_ITEMS = sa.select(_ITEM.c.id, _ITEM.c.text, *_JSON)
+_PLACED = (QUESTION, CONTROL)
+_CHANGED_META = sa.update(ITEM).where(ITEM.c.id == sa.bindparam("named")).values(meta=sa.bindparam("meta"))
+_JSON = [sa.cast(ITEM.c[name], sa.Text) for name in ("options", "permutation", "meta")]
+_ITEMS = sa.select(ITEM.c.id, ITEM.c.text, *_JSON)
 _OF_ITEM = ("id", "position", "text", "options", "permutation", "meta")
 _OF_QUESTION = tuple(field.name for field in fields(Question))
 _fields_of_question = attrgetter(*_OF_QUESTION)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedLook:
-    """Interim analysis number `look` of `looks`, with the numbers of answered and of drawn questions."""
-
-    look: int
-    looks: int
-    answered: int
-    drawn: int
 
 
 class ContentRepository(Repository):
@@ -109,7 +98,7 @@ class ContentRepository(Repository):
         given = set[str]()
         # The transaction is exclusive, so that two processes cannot give the same position to two items.
         with self._database.transaction(exclusive=True) as connection:
-            first = count = count_rows(connection, _ITEM)
+            first = count = count_rows(connection, ITEM)
             removed = WithdrawalRepository(self._database).read_removed() if first else set[str]()
             former = self.read_former_ids() if first else {}
             named = (replace(item, id=former.get(item.id, item.id)) for item in items) if former else items
@@ -137,21 +126,23 @@ class ContentRepository(Repository):
                     for at, i in enumerate(fresh, count)
                 ]
                 # Another process may have stored the same item, so existing rows are kept.
-                insert_tuples(connection, _ITEM, _OF_ITEM, rows)
+                insert_tuples(connection, ITEM, _OF_ITEM, rows)
                 count += len(fresh)
                 yield portion
             index_new_words(connection, first)
 
     def has_items(self) -> bool:
         """Whether any item is stored."""
-        return bool(self._database.read_rows(sa.select(_ITEM.c.id).limit(1)))
+        return self._database.has_rows(ITEM)
 
     def read_source(self, digest: str) -> list[str] | None:
         """Return the ids, in order, of the items that came from a source with this digest.
 
         Returns None if no source with this digest was recorded.
         """
-        noted = self._database.read_rows(sa.select(_SOURCE.c["items"]).where(_SOURCE.c.digest == digest))
+        noted = self._database.read_rows(
+            sa.select(ITEM_SOURCE.c["items"]).where(ITEM_SOURCE.c.digest == digest)
+        )
         return list(self._iterate_first_ids(noted[0][0])) if noted else None
 
     def note_source(self, digest: str, ids: Sequence[str], *, are_all: bool = False) -> None:
@@ -161,30 +152,30 @@ class ContentRepository(Repository):
         items; if they are not, it records nothing. With `are_all`, it does not check.
         """
         if are_all or all(map(eq, self._iterate_first_ids(len(ids)), ids)):
-            self._database.add_rows(_SOURCE, ("digest", "items"), [(digest, len(ids))])
+            self._database.add_rows(ITEM_SOURCE, ("digest", "items"), [(digest, len(ids))])
 
     def _iterate_first_ids(self, number: int) -> Iterator[str]:
-        query = sa.select(_ITEM.c.id).order_by(_ITEM.c.position, _ITEM.c.id).limit(number)
+        query = sa.select(ITEM.c.id).order_by(ITEM.c.position, ITEM.c.id).limit(number)
         return chain.from_iterable(names for (names,) in self._database.read_portions(query))
 
     def _read_known(self, ids: list[str]) -> dict[str, tuple[str, str, str]]:
         """Return (text, options, meta) of the stored items with these ids; options and meta as JSON."""
-        json = (sa.cast(column, sa.Text) for column in (_ITEM.c.options, _ITEM.c.meta))
-        query = sa.select(_ITEM.c.id, _ITEM.c.text, *json)
-        rows = self._database.read_rows(query.where(self._database.among(_ITEM.c.id, ids)))
+        json = (sa.cast(column, sa.Text) for column in (ITEM.c.options, ITEM.c.meta))
+        query = sa.select(ITEM.c.id, ITEM.c.text, *json)
+        rows = self._database.read_rows(query.where(self._database.among(ITEM.c.id, ids)))
         return {name: (text, options, meta) for name, text, options, meta in rows}
 
     def read_former_ids(self) -> dict[str, str]:
         """Return the id that an item has today → its stored id, if they differ (`name_today`)."""
-        query = sa.select(_ITEM.c.id, _ITEM.c.text, sa.cast(_ITEM.c.options, sa.Text))
-        rows = self._database.read_rows(query.where(_ITEM.c.text.contains("\r")))
+        query = sa.select(ITEM.c.id, ITEM.c.text, sa.cast(ITEM.c.options, sa.Text))
+        rows = self._database.read_rows(query.where(ITEM.c.text.contains("\r")))
         found = {name_today(name, text, options): name for name, text, options in rows}
         known = self._read_known(list(found)) if found else {}
         return {today: name for today, name in found.items() if today not in known}
 
     def read_items(self) -> list[Item]:
         """Return all items, in source order."""
-        return self._read_items(_ITEMS.order_by(_ITEM.c.position))
+        return self._read_items(_ITEMS.order_by(ITEM.c.position))
 
     def _read_items(self, query: sa.Select[Any]) -> list[Item]:
         """Return the items of a query that extends `_ITEMS`; items with equal options share one tuple."""
@@ -197,7 +188,7 @@ class ContentRepository(Repository):
 
         Permutations are the identity, and items with equal options share one tuple.
         """
-        query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text)).order_by(_ITEM.c.position)
+        query = sa.select(ITEM.c.id, sa.cast(ITEM.c.options, sa.Text)).order_by(ITEM.c.position)
         with self._database.reading():
             pairs = self._database.read_tuples(query)
             parts = {text: (found := read_tuple(text), tuple(range(len(found)))) for _, text in pairs}
@@ -205,17 +196,17 @@ class ContentRepository(Repository):
 
     def find_items(self, ids: Collection[str]) -> dict[str, Item]:
         """Return the stored items with these ids, by id; unknown ids are left out."""
-        query = _ITEMS.where(self._database.among(_ITEM.c.id, ids))
+        query = _ITEMS.where(self._database.among(ITEM.c.id, ids))
         return {item.id: item for item in self._read_items(query)}
 
     def find_same(self, texts: Collection[str]) -> list[Item]:
         """Return the stored items whose text equals one of these texts, in no particular order."""
-        return self._read_items(_ITEMS.where(self._database.among(_ITEM.c.text, texts)))
+        return self._read_items(_ITEMS.where(self._database.among(ITEM.c.text, texts)))
 
     def find_options(self, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Return the options of each given item, by item id; unknown ids are left out."""
-        query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text))
-        query = query.where(self._database.among(_ITEM.c.id, ids))
+        query = sa.select(ITEM.c.id, sa.cast(ITEM.c.options, sa.Text))
+        query = query.where(self._database.among(ITEM.c.id, ids))
         with self._database.reading():
             return {name: read_tuple(options) for name, options in self._database.read_tuples(query)}
 
@@ -237,7 +228,7 @@ class ContentRepository(Repository):
             (*fields, write_json(each) if each else "[]", None if place is None else first + place)
             for *fields, each, place in questions
         )
-        return self._database.add_rows(_QUESTION, _OF_QUESTION, rows)
+        return self._database.add_rows(QUESTION, _OF_QUESTION, rows)
 
     def count_draws(self) -> int:
         """Return the number of draws of questions so far, computed from the largest stored `place`."""
@@ -252,8 +243,8 @@ class ContentRepository(Repository):
         has no effect on a server, where readers would have to wait until the end of the block.
         """
         with self._database.transaction() as connection:
-            is_late = connection.dialect.name == "sqlite" and not count_rows(connection, _QUESTION)
-            indices = sorted(_QUESTION.indexes, key=attrgetter("name")) if is_late else ()
+            is_late = connection.dialect.name == "sqlite" and not count_rows(connection, QUESTION)
+            indices = sorted(QUESTION.indexes, key=attrgetter("name")) if is_late else ()
             for index in indices:
                 index.drop(connection)
             yield
@@ -262,12 +253,12 @@ class ContentRepository(Repository):
 
     def has_questions(self) -> bool:
         """Whether any question was drawn."""
-        return bool(self._database.read_rows(sa.select(_QUESTION.c.id).limit(1)))
+        return self._database.has_rows(QUESTION)
 
     def read_questions_about(self, items: Sequence[Item]) -> list[Question]:
         """Return all questions about the given items, read in one batch."""
-        about = self._database.among(_QUESTION.c.item_id, [item.id for item in items])
-        return self._database.read_values(Question, select_values(Question, _QUESTION).where(about))
+        about = self._database.among(QUESTION.c.item_id, [item.id for item in items])
+        return self._database.read_values(Question, select_values(Question, QUESTION).where(about))
 
     def find_other_rule(self, protocol: str) -> Question | None:
         """Return the first question that another protocol than `protocol` drew; None if there is none.
@@ -275,26 +266,25 @@ class ContentRepository(Repository):
         Questions of the second phase are ignored.
         """
         names = (protocol, SECOND_QUESTIONS)
-        other = select_values(Question, _QUESTION).join(_ITEM).where(_QUESTION.c.protocol.not_in(names))
-        query = other.order_by(_ITEM.c.position, _QUESTION.c.option).limit(1)
+        other = select_values(Question, QUESTION).join(ITEM).where(QUESTION.c.protocol.not_in(names))
+        query = other.order_by(ITEM.c.position, QUESTION.c.option).limit(1)
         return next(iter(self._database.read_values(Question, query)), None)
 
     def count_questions(self) -> int:
         """Return the number of stored questions, including those of the second phase."""
-        with self._database.transaction() as connection:
-            return count_rows(connection, _QUESTION)
+        return self._database.count(QUESTION)
 
     def read_experts(self) -> dict[str, str]:
         """Return the expert of each question, by question id."""
-        query, found = sa.select(_QUESTION.c.id, _QUESTION.c.expert), dict[str, str]()
+        query, found = sa.select(QUESTION.c.id, QUESTION.c.expert), dict[str, str]()
         for names, experts in self._database.read_portions(query):
             found.update(zip(names, experts, strict=True))
         return found
 
     def find_experts(self, ids: Collection[str]) -> dict[str, str]:
         """Return the expert of each given question, by question id; unknown ids are left out."""
-        query = sa.select(_QUESTION.c.id, _QUESTION.c.expert)
-        return dict(self._database.read_tuples(query.where(self._database.among(_QUESTION.c.id, ids))))
+        query = sa.select(QUESTION.c.id, QUESTION.c.expert)
+        return dict(self._database.read_tuples(query.where(self._database.among(QUESTION.c.id, ids))))
 
     def read_questions(self, *, second: bool | None = None) -> list[Question]:
         """Return questions in item order.
@@ -302,9 +292,9 @@ class ContentRepository(Repository):
         If `second` is true, return only the questions of the second phase; if false, only all other
         questions; if None, all questions.
         """
-        query = sa.select(_QUESTION).join(_ITEM).order_by(_ITEM.c.position, _QUESTION.c.option)
+        query = sa.select(QUESTION).join(ITEM).order_by(ITEM.c.position, QUESTION.c.option)
         if second is not None:
-            is_second = _QUESTION.c.protocol == SECOND_QUESTIONS
+            is_second = QUESTION.c.protocol == SECOND_QUESTIONS
             query = query.where(is_second if second else ~is_second)
         return self._database.read_values(Question, query)
 
@@ -337,13 +327,13 @@ class ContentRepository(Repository):
 
     def read_looks(self) -> list[PlannedLook]:
         """Return the recorded interim analyses, in order."""
-        return self._database.read_table(PlannedLook, _LOOK, _LOOK.c.look)
+        return self._database.read_table(PlannedLook, LOOK, LOOK.c.look)
 
     def add_look(self, look: PlannedLook) -> None:
         """Record an interim analysis; an existing record is kept."""
         if look.look not in {taken.look for taken in self.read_looks()}:
             row = {**row_of(look), "created": datetime.now(UTC).isoformat()}
-            self._database.write_rows(_LOOK.insert(), [row])
+            self._database.write_rows(LOOK.insert(), [row])
 
 
 class PanelRepository(Repository):
@@ -356,15 +346,15 @@ class PanelRepository(Repository):
 
     def add_assignments(self, assignments: Sequence[Assignment]) -> int:
         """Store assignments that are not stored yet. Returns how many were new."""
-        return self._database.add_values(_ASSIGNMENT, Assignment, assignments)
+        return self._database.add_values(ASSIGNMENT, Assignment, assignments)
 
     def has_assignments(self) -> bool:
         """Whether any item was assigned to an annotator."""
-        return bool(self._database.read_rows(sa.select(_ASSIGNMENT.c.id).limit(1)))
+        return self._database.has_rows(ASSIGNMENT)
 
     def read_assignments(self) -> list[Assignment]:
         """Return all assignments, in item order."""
-        query = sa.select(_ASSIGNMENT).join(_ITEM).order_by(_ITEM.c.position, _ASSIGNMENT.c.annotator)
+        query = sa.select(ASSIGNMENT).join(ITEM).order_by(ITEM.c.position, ASSIGNMENT.c.annotator)
         return self._database.read_values(Assignment, query)
 
     def add_choices(self, choices: Iterable[Choice]) -> int:

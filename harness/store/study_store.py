@@ -10,17 +10,16 @@ import sqlalchemy as sa
 
 from oversight.harness.store.audit.audit_trail import AuditRepository
 from oversight.harness.store.audit.design_rows import DesignRepository
-from oversight.harness.store.audit.people import PeopleRepository, write_moment
+from oversight.harness.store.audit.people import PeopleRepository
 from oversight.harness.store.calls.call_repository import CallRepository
 from oversight.harness.store.calls.run_locks import LockRepository
 from oversight.harness.store.columns.pool_columns import PoolRepository
 from oversight.harness.store.columns.run_columns import RunColumnsRepository
 from oversight.harness.store.columns.study_columns import ColumnRepository
-from oversight.harness.store.connections import DatabaseMark, read_mark
+from oversight.harness.store.connections import read_mark
 from oversight.harness.store.controls.control_questions import AllReplies, ControlRepository
 from oversight.harness.store.database import PORTION, Database, Repository
 from oversight.harness.store.engines.addresses import has_database
-from oversight.harness.store.erasure import ErasureRepository
 from oversight.harness.store.full_text.full_text_index import FullTextRepository
 from oversight.harness.store.labelling import LabellingRepository
 from oversight.harness.store.open_answers import OpenAnswerRepository
@@ -28,21 +27,22 @@ from oversight.harness.store.replies import ReplyRepository
 from oversight.harness.store.runs import RunRepository
 from oversight.harness.store.searches import SearchRepository
 from oversight.harness.store.study_content import ContentRepository, PanelRepository
-from oversight.harness.store.tables.content_tables import (
-    AnswerRow,
-    AssignmentRow,
-    ControlQuestionRow,
-    DatabaseMarkRow,
-    GoldItemRow,
-    ItemRow,
-    QuestionRow,
+from oversight.harness.store.tables.insertion import row_of
+from oversight.harness.store.tables.study_tables import (
+    ANSWER,
+    ASSIGNMENT,
+    CONTROL,
+    GOLD,
+    ITEM,
+    MARK,
+    PREDICTION,
+    QUESTION,
+    RUN,
+    DatabaseMark,
+    write_moment,
 )
-from oversight.harness.store.tables.insertion import count_rows, row_of
-from oversight.harness.store.tables.run_tables import PredictionRow, RunRow
 from oversight.harness.store.withdrawal import WithdrawalRepository
 from oversight.harness.types import Item
-
-_MARK = DatabaseMarkRow.__table__
 
 
 class MarkRepository(Repository):
@@ -82,7 +82,7 @@ class MarkRepository(Repository):
 
     def _write(self, mark: DatabaseMark) -> None:
         with self._database.transaction() as connection:
-            connection.execute(sa.update(_MARK).values(row_of(mark)))
+            connection.execute(sa.update(MARK).values(row_of(mark)))
 
 
 class Store(Database):
@@ -108,7 +108,6 @@ class Store(Database):
         self.searches = SearchRepository(self)
         self.words = FullTextRepository(self)
         self.withdrawals = WithdrawalRepository(self)
-        self.erasures = ErasureRepository(self)
 
     def replies(self, *, panel: bool) -> ReplyRepository:
         """Return the repository of the panel's ratings if `panel`, otherwise that of the experts' answers."""
@@ -120,12 +119,12 @@ class Store(Database):
         People are sorted by the position of their first item. The number of questions includes control
         questions, and a reassigned question counts for the new expert.
         """
-        table: sa.Table = (AssignmentRow if panel else QuestionRow).__table__
+        table: sa.Table = ASSIGNMENT if panel else QUESTION
         person = table.c.annotator if panel else table.c.expert
-        position = ItemRow.__table__.c.position
+        position = ITEM.c.position
         order = (position, *(() if panel else (table.c.option,)), person)
         count = sa.select(person, sa.func.count()).group_by(person)
-        in_order = sa.select(person).join(ItemRow.__table__).order_by(*order)
+        in_order = sa.select(person).join(ITEM).order_by(*order)
         found, start, end = dict[str, int](), 0, PORTION
         with self.transaction() as connection:
             counts: dict[str, int] = dict(connection.execute(count).all())
@@ -148,7 +147,7 @@ class Store(Database):
 
         If `panel`, the ids are assignment ids.
         """
-        t = (AssignmentRow if panel else QuestionRow).__table__.c
+        t = (ASSIGNMENT if panel else QUESTION).c
         found = dict(self.read_tuples(sa.select(t.id, t.item_id).where(self.among(t.id, ids))))
         return found if panel else found | self.controls.find_items(ids)
 
@@ -157,11 +156,9 @@ class Store(Database):
 
         If `panel`, the keys are assignment ids instead.
         """
-        items, gold = ItemRow.__table__, GoldItemRow.__table__
-        question, control = QuestionRow.__table__, ControlQuestionRow.__table__
-        of_panel = [(AssignmentRow.__table__, items)]
         lengths: dict[str, int] = {}
-        for asked, about in of_panel if panel else [(question, items), (control, items), (control, gold)]:
+        of_experts = [(QUESTION, ITEM), (CONTROL, ITEM), (CONTROL, GOLD)]
+        for asked, about in [(ASSIGNMENT, ITEM)] if panel else of_experts:
             length = sa.func.length(about.c.text)
             query = sa.select(asked.c.id, length).join_from(asked, about, asked.c.item_id == about.c.id)
             lengths.update(self.read_tuples(query))
@@ -177,10 +174,9 @@ class Store(Database):
 
         Counting many millions of predictions takes seconds.
         """
-        rows = (ItemRow, QuestionRow, AnswerRow, RunRow, PredictionRow)
-        tables = [row.__table__ for row in rows if not names or row.__tablename__ in names]
-        with self.transaction() as connection:
-            return {table.name: count_rows(connection, table) for table in tables}
+        main = (ITEM, QUESTION, ANSWER, RUN, PREDICTION)
+        tables = [table for table in main if not names or table.name in names]
+        return {table.name: self.count(table) for table in tables}
 
 
 def refuse_mark(url: str) -> None:

@@ -31,9 +31,11 @@ from oversight.harness.store.engines.addresses import (
     read_address,
     show_address,
 )
-from oversight.harness.store.schema import HEAD, create_tables, read_metadata, read_version
+from oversight.harness.store.schema import HEAD, create_tables, read_version
 from oversight.harness.store.serialization import describe_failure
 from oversight.harness.store.tables.insertion import count_rows
+from oversight.harness.store.tables.study_tables import CANDIDATE, MARK
+from oversight.harness.store.tables.table_maker import METADATA
 
 _LEFT = {"run_lock", "run_version", "run_columns", "database_mark"}
 """Tables that are not copied: locks of processes, data derived from predictions, and the database's mark."""
@@ -210,7 +212,7 @@ def _copy(connection: sa.Connection, old: str, shown: str) -> dict[str, int]:
     """Create the tables, fill them from the old schema, and commit. Returns the number of rows by table."""
     stored = set(sa.inspect(connection).get_table_names(old))
     create_tables(connection)
-    tables = [table for table in read_metadata().sorted_tables if table.name not in _LEFT]
+    tables = [table for table in METADATA.sorted_tables if table.name not in _LEFT]
     number = sum(count_rows(connection, sa.table(name, schema=old)) for name in stored)
     with make_bar(number) as bar:
         for table in tables:
@@ -258,15 +260,13 @@ def _add_parents(connection: sa.Connection, old: str) -> None:
     parents = defaultdict[tuple[str, str], list[str]](list)
     for search, child, parent, _ in connection.execute(sa.select(stored).order_by(stored.c.position)):
         parents[search, child].append(parent)
-    candidate = read_metadata().tables["candidate"]
     for (search, child), found in parents.items():
-        this = (candidate.c.search_id == search, candidate.c.id == child)
-        connection.execute(candidate.update().where(*this).values(parents=found))
+        this = (CANDIDATE.c.search_id == search, CANDIDATE.c.id == child)
+        connection.execute(CANDIDATE.update().where(*this).values(parents=found))
 
 
 def _copy_mark(connection: sa.Connection, old: str) -> None:
     """Copy the old database's `DatabaseMark`, but not its id."""
-    mark = read_metadata().tables["database_mark"]
-    stored = sa.table(mark.name, *map(sa.column, ("copied_at", "source", "moved_to")), schema=old)
+    stored = sa.table(MARK.name, *map(sa.column, ("copied_at", "source", "moved_to")), schema=old)
     found = connection.execute(sa.select(stored)).mappings().one()
-    connection.execute(mark.update().values(dict(found)))
+    connection.execute(MARK.update().values(dict(found)))

@@ -68,12 +68,12 @@ def pull(args: argparse.Namespace, study: Study) -> None:
 def close(args: argparse.Namespace, study: Study) -> None:
     """Pull a last time and end the campaign."""
     with open_campaign(study) as campaign:
-        found = campaign.close(delete=args.delete)
-    text = _told(found.last, 0) + "\nclosed: answers given on the server from now on do not count"
-    if found.open:
-        each = ", ".join(f"{expert} {n}" for expert, n in found.open.items())
-        text += f"; {counted(sum(found.open.values()), 'question')} stayed open and count as missing: {each}"
-    emit(args, {**asdict(found.last), "open": found.open}, text)
+        found, left = campaign.close(delete=args.delete)
+    text = _told(found, 0) + "\nclosed: answers given on the server from now on do not count"
+    if left:
+        each = ", ".join(f"{expert} {n}" for expert, n in left.items())
+        text += f"; {counted(sum(left.values()), 'question')} stayed open and count as missing: {each}"
+    emit(args, {**asdict(found), "open": left}, text)
 
 
 def requeue(args: argparse.Namespace, study: Study) -> None:

@@ -3,8 +3,7 @@ from .answer_page.expert_codes import (
     MadeCode as MadeCode, list_codes as list_codes, make_codes as make_codes, revoke_codes as revoke_codes,
 )
 from .collection_page import read_collection as read_collection
-from .label_studio.campaign import Campaign as Campaign
-from .label_studio.campaign_results import Difference as Difference
+from .label_studio.campaign import Campaign as Campaign, Difference as Difference
 from .label_studio.facade import LabelStudio as LabelStudio
 from .label_studio.watch import Look as Look, watch_campaign as watch_campaign
 from .label_studio.server.own_server import (
@@ -20,11 +19,11 @@ from .progress.queue_progress import (
 )
 from .simulated import SimulatedExperts as SimulatedExperts
 from .spreadsheets.answer_wordings import AnswerWords as AnswerWords, make_words as make_words
-from .spreadsheets.verdict_files import (
-    VerdictFiles as VerdictFiles, WITHDRAWN as WITHDRAWN, read_answers as read_answers,
+from .spreadsheets.filled_files import (
+    AskedQuestions as AskedQuestions, VerdictFiles as VerdictFiles, WITHDRAWN as WITHDRAWN,
+    read_answers as read_answers, read_panel as read_panel,
 )
 from .spreadsheets.exported_files import export_questions as export_questions, write_ratings as write_ratings
 from .spreadsheets.cells import (
     mark_cells as mark_cells, write_cells as write_cells, write_options as write_options,
 )
-from .spreadsheets.panel_files import read_panel as read_panel

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import Any
+
+import numpy as np
 
 from oversight.harness import BadInput
 from oversight.harness.config import Study
 from oversight.harness.output import pool_text
-from oversight.harness.store import PAGE, SOURCE, Queue, ReplyRepository, Revision, Store
+from oversight.harness.store import PAGE, SOURCE, ReplyRepository, Response, Store
 from oversight.protocols.collect.progress.queue_progress import QueueProgress, measure_progress
 
 _NAMED = 3
 """Largest number of people with open questions whose names are listed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class NextStep:
     """A sentence about the next step, and its command."""
 
@@ -41,16 +44,12 @@ def find_next_steps(
     panel = study.experts.is_panel
     if not progress:
         whom = "nobody rates anything" if panel else "nobody is asked anything"
-        return [NextStep(sentence=f"Nothing was drawn yet, so {whom}.", command="oversight label route")]
+        return [NextStep(f"Nothing was drawn yet, so {whom}.", "oversight label route")]
     steps = []
     if quarantined:
         text = "1 annotation is" if quarantined == 1 else f"{quarantined:,} annotations are"
-        steps.append(
-            NextStep(
-                sentence=f"{text} not counted; look at the reason, so that no answer is lost.",
-                command="oversight label status --json",
-            )
-        )
+        text += " not counted; look at the reason, so that no answer is lost."
+        steps.append(NextStep(text, "oversight label status --json"))
     if left := sum(p.open for p in progress.values()):
         return [*steps, *_collect(store, progress, left, "rating" if panel else "question")]
     return [*steps, _finish(study, store)]
@@ -64,43 +63,31 @@ def _collect(store: Store, progress: Mapping[str, QueueProgress], left: int, wha
     more = f" and {len(waiting) - _NAMED} more" if len(waiting) > _NAMED else ""
     text = f"{left:,} of {asked:,} {what}s are open; they wait for {named}{more}."
     queues = store.labelling.read_queues()
-    if not any(not queue.closed for queue in queues.values()):
-        return [
-            NextStep(sentence=f"{text} Write them to files to fill in:", command="oversight label export"),
-            NextStep(
-                sentence="Then import the filled-in files. Instead of files, you can use a page (oversight "
-                "label serve) or Label Studio (oversight label push). Import with:",
-                command="oversight label import questions/*.csv",
-            ),
-        ]
-    unsent = sum(t.task_id is None for t in store.labelling.read_tasks())
-    steps = [NextStep(sentence=f"{text} Fetch their answers:", command="oversight label watch")]
-    unqueued = sum(not p.queued for _, p in waiting)
-    if unsent or unqueued:
-        steps.append(
-            NextStep(
-                sentence="Some questions are not on the server yet; send them.",
-                command="oversight label push",
-            )
+    if all(queue.closed for queue in queues.values()):
+        other = (
+            "Then import the filled-in files. Instead of files, you can use a page (oversight label serve) "
+            "or Label Studio (oversight label push). Import with:"
         )
+        return [
+            NextStep(f"{text} Write them to files to fill in:", "oversight label export"),
+            NextStep(other, "oversight label import questions/*.csv"),
+        ]
+    steps = [NextStep(f"{text} Fetch their answers:", "oversight label watch")]
+    unsent = any(task.task_id is None for task in store.labelling.read_tasks())
+    if unsent or not all(p.queued for _, p in waiting):
+        steps.append(NextStep("Some questions are not on the server yet; send them.", "oversight label push"))
     return steps
 
 
 def _finish(study: Study, store: Store) -> NextStep:
     if study.experts.is_panel:
-        return NextStep(
-            sentence="All ratings are in; compute the agreement.", command="oversight panel agree"
-        )
+        return NextStep("All ratings are in; compute the agreement.", "oversight panel agree")
+    done = "Every question is answered"
     if study.experts.statement.asks_on:
-        return NextStep(
-            sentence="Every question is answered; more may follow from the answers.",
-            command="oversight label route",
-        )
+        return NextStep(f"{done}; more may follow from the answers.", "oversight label route")
     if not store.runs.read_runs():
-        return NextStep(
-            sentence="Every question is answered, but no model was run yet.", command="oversight run"
-        )
-    return NextStep(sentence="Every question is answered.", command="oversight estimate")
+        return NextStep(f"{done}, but no model was run yet.", "oversight run")
+    return NextStep(f"{done}.", "oversight estimate")
 
 
 PORTIONS = 60
@@ -109,110 +96,55 @@ _WIDTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedel
 _MOST_BINS = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrivals:
-    """Arrival times of answers.
+def _count_arrivals(replies: ReplyRepository, times: Mapping[str, list[datetime]]) -> dict[str, Any]:
+    """Count answers in the order of arrival and, if they have a time, by time.
 
-    Attributes
-    ----------
-    timed, untimed
-        Numbers of answers with a time (from Label Studio or the page) and without one (from files or
-        elsewhere).
-    unit
-        Length of the `bins`: ``"hour"``, ``"day"``, ``"week"``; empty if no answer has a time.
-    starts
-        Start of every bin in ISO 8601 and UTC, including bins without answers.
-    bins
-        Person → number of the person's answers in each bin.
-    order
-        Person → number of the person's answers in each portion. All answers, including those without a time,
-        are sorted by arrival and split into portions of equal size.
-    per_hour
-        Person → number of answers with a time, divided by the hours between the first and the last of them.
-        People with fewer than two answers with a time are left out.
-    last
-        Person → time of their last answer with a time, in the format of `starts`.
+    Returns
+    -------
+    dict
+        ``timed, untimed``: numbers of answers with a time (from Label Studio or the page) and without one
+        (from files or elsewhere). ``unit``: length of the bins, ``"hour"``, ``"day"`` or ``"week"``; empty if
+        no answer has a time. ``starts``: start of every bin in ISO 8601 and UTC, including bins without
+        answers. ``bins``: person → number of answers per bin. ``order``: person → number of answers in each
+        portion; all answers, including those without a time, are sorted by arrival and split into portions
+        of equal size.
     """
-
-    timed: int
-    untimed: int
-    unit: str
-    starts: list[str]
-    bins: dict[str, list[int]]
-    order: dict[str, list[int]]
-    per_hour: dict[str, float]
-    last: dict[str, str]
-
-
-def read_arrivals(store: Store, *, panel: bool) -> Arrivals:
-    """Read the arrival times of a study's answers, or of a panel's ratings."""
-    replies = store.replies(panel=panel)
     portions = replies.count_arrivals(PORTIONS)
-    people = list(dict.fromkeys(name for portion in portions for name in portion))
-    times = _find_page_times(store, replies)
-    if revisions := store.labelling.read_revisions():
-        counting = {name for name, reply in replies.read_replies().items() if reply.source == SOURCE}
-        for name, own in find_times(revisions, store.labelling.read_queues(), counting).items():
-            times[name] = sorted(times.get(name, []) + own)
-    timed = sum(map(len, times.values()))
-    unit, starts, bins = count_bins(times)
-    hours = {name: (t[-1] - t[0]) / timedelta(hours=1) for name, t in times.items()}
-    return Arrivals(
-        timed=timed,
-        untimed=sum(sum(portion.values()) for portion in portions) - timed,
-        unit=unit,
-        starts=starts,
-        bins=bins,
-        order={name: [portion.get(name, 0) for portion in portions] for name in people},
-        per_hour={name: (len(times[name]) - 1) / span for name, span in hours.items() if span > 0},
-        last={name: _write(t[-1]) for name, t in times.items()},
-    )
+    people, timed = dict.fromkeys(chain.from_iterable(portions)), sum(map(len, times.values()))
+    unit, starts, bins = _count_bins(times) if times else ("", [], {})
+    return {
+        "timed": timed,
+        "untimed": sum(sum(portion.values()) for portion in portions) - timed,
+        "unit": unit,
+        "starts": starts,
+        "bins": bins,
+        "order": {name: [portion.get(name, 0) for portion in portions] for name in people},
+    }
 
 
-def _find_page_times(store: Store, replies: ReplyRepository) -> dict[str, list[datetime]]:
-    """Return the times at which each person's valid answers were first given on the page, in order."""
-    histories = store.audit.read_histories(PAGE)
-    counting = {name for name, reply in replies.read_replies().items() if reply.source == PAGE}
-    found: dict[str, list[datetime]] = {}
-    for history in sorted(histories, key=lambda h: h.first):
-        if history.asked_id in counting and (at := _read(history.first)) is not None:
-            found.setdefault(history.person, []).append(at)
-    return found
-
-
-def find_times(
-    revisions: Iterable[Revision], queues: Mapping[str, Queue], counting: set[str]
-) -> dict[str, list[datetime]]:
+def _find_times(store: Store, replies: Mapping[str, Response]) -> dict[str, list[datetime]]:
     """Return the times at which each person's valid answers were first given, in order.
 
-    Parameters
-    ----------
-    revisions
-        Every state of every annotation.
-    queues
-        Queue of every person, which names their Label Studio user; annotations by other users are ignored.
-    counting
-        Questions or assignments that were answered in Label Studio.
+    Only answers on the page, and annotations that were made with the person's own account, have a time.
     """
-    first: dict[tuple[str, str], datetime] = {}
-    for revision in revisions:
-        user = queues[revision.expert].user_id
-        asked = revision.question_id
-        if asked is None or asked not in counting or revision.deleted or revision.author != user:
-            continue
-        if (at := _read(revision.updated_at)) is not None:
-            key = (revision.expert, asked)
-            first[key] = min(first.get(key, at), at)
-    found: dict[str, list[datetime]] = {}
-    for (expert, _), at in sorted(first.items(), key=lambda pair: pair[1]):
-        found.setdefault(expert, []).append(at)
+    queues, first = store.labelling.read_queues(), dict[tuple[str, str], datetime]()
+    given = [(h.person, h.asked_id, h.first, PAGE) for h in store.audit.read_histories(PAGE)]
+    given += [
+        (r.expert, r.question_id or "", r.updated_at, SOURCE)
+        for r in store.labelling.read_revisions()
+        if not r.deleted and r.author == queues[r.expert].user_id
+    ]
+    for person, asked, told, source in given:
+        if asked in replies and replies[asked].source == source and (at := _read(told)) is not None:
+            first[person, asked] = min(first.get((person, asked), at), at)
+    found = defaultdict[str, list[datetime]](list)
+    for (person, _), at in sorted(first.items(), key=lambda pair: pair[1]):
+        found[person].append(at)
     return found
 
 
-def count_bins(times: Mapping[str, list[datetime]]) -> tuple[str, list[str], dict[str, list[int]]]:
+def _count_bins(times: Mapping[str, list[datetime]]) -> tuple[str, list[str], dict[str, list[int]]]:
     """Return the length of the bins, the start of each bin, and each person's number of answers per bin."""
-    if not times:
-        return "", [], {}
     begin, end = min(t[0] for t in times.values()), max(t[-1] for t in times.values())
     unit = next((u for u, width in _WIDTHS.items() if (end - begin) / width < _MOST_BINS), "week")
     width = _WIDTHS[unit]
@@ -220,10 +152,10 @@ def count_bins(times: Mapping[str, list[datetime]]) -> tuple[str, list[str], dic
     if unit != "hour":
         start = start.replace(hour=0)
     number = int((end - start) / width) + 1
-    bins = {}
-    for name, own in times.items():
-        inside = Counter(int((at - start) / width) for at in own)
-        bins[name] = [inside[place] for place in range(number)]
+    bins = {
+        name: np.bincount([int((at - start) / width) for at in own], minlength=number).tolist()
+        for name, own in times.items()
+    }
     return unit, [_write(start + place * width) for place in range(number)], bins
 
 
@@ -251,9 +183,10 @@ def read_collection(study: Study, store: Store) -> dict[str, Any]:
     -------
     dict
         ``is_panel``: whether people choose among all options instead of answering yes or no. ``people``: list
-        with each person's ``name``, the fields of `QueueProgress`, and ``per_hour`` and ``last`` as in
-        `Arrivals` (None if unknown). ``asked, answered, open, foreign``: sums over all people. ``arrivals``:
-        the remaining fields of `Arrivals`. ``quarantine`` describes the annotations that do not count: ``of``
+        with each person's ``name``, the fields of `QueueProgress`, ``per_hour``, the number of answers with a
+        time divided by the hours between the first and the last of them, and ``last``, the time of the last
+        (both None if unknown). ``asked, answered, open, foreign``: sums over all people. ``arrivals``: see
+        `_count_arrivals`. ``quarantine`` describes the annotations that do not count: ``of``
         is their number, ``reasons`` maps each reason to a number, and ``rows`` has at most `MOST_SHOWN` of
         them. ``next``: next steps, each a sentence and a command. ``campaign``: whether questions are on a
         Label Studio server. ``deadline``: last day of the collection in ISO 8601, or None. ``items_drawn``:
@@ -265,19 +198,21 @@ def read_collection(study: Study, store: Store) -> dict[str, Any]:
         progress = measure_progress(study, store)
     except BadInput:  # no question was drawn yet
         progress = {}
-    arrivals, rows = asdict(read_arrivals(store, panel=panel)), store.labelling.read_quarantine()
-    per_hour, last = arrivals.pop("per_hour"), arrivals.pop("last")
-    people = [
-        {"name": name, **asdict(p), "per_hour": per_hour.get(name), "last": last.get(name)}
-        for name, p in progress.items()
-    ]
+    replies, rows, people = store.replies(panel=panel), store.labelling.read_quarantine(), []
+    times = _find_times(store, replies.read_replies())
+    for name, p in progress.items():
+        own = times.get(name)
+        hours = (own[-1] - own[0]) / timedelta(hours=1) if own else 0
+        per_hour = (len(own) - 1) / hours if own and hours else None
+        last = _write(own[-1]) if own else None
+        people.append({"name": name, **asdict(p), "per_hour": per_hour, "last": last})
     shown, pool = rows[:MOST_SHOWN], store.pool.count_pool()
     items = store.find_asked_items([r.question_id for r in shown if r.question_id], panel=panel)
     return {
         "is_panel": panel,
         "people": people,
         **{key: sum(p[key] for p in people) for key in ("asked", "answered", "open", "foreign")},
-        "arrivals": arrivals,
+        "arrivals": _count_arrivals(replies, times),
         "quarantine": {
             "of": len(rows),
             "reasons": dict(Counter(r.reason for r in rows).most_common()),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from oversight.harness import BadInput
 from oversight.harness.config import Study
@@ -46,7 +46,7 @@ class Reminder:
     days: int | None
     away: str
     url: str
-    text: str
+    text: str = ""
 
 
 def write_reminders(study: Study, store: Store, experts: Collection[str] = ()) -> list[Reminder]:
@@ -70,23 +70,19 @@ def write_reminders(study: Study, store: Store, experts: Collection[str] = ()) -
         if not progress.open or (experts and name not in experts):
             continue
         minutes = None if progress.seconds_left is None else max(1.0, progress.seconds_left / _MINUTE)
-        done = f"{progress.answered} of {counted(progress.asked, 'question')}"
-        url = _find_url(queues.get(name))
         absence = absences.get(name)
-        found.append(
-            Reminder(
-                expert=name,
-                email=emails.get(name, ""),
-                answered=progress.answered,
-                asked=progress.asked,
-                open=progress.open,
-                minutes=minutes,
-                days=days,
-                away="" if absence is None else absence.until or "for good",
-                url=url,
-                text=_write(study, name, done, progress.open, minutes, deadline, days, url),
-            )
+        reminder = Reminder(
+            expert=name,
+            email=emails.get(name, ""),
+            answered=progress.answered,
+            asked=progress.asked,
+            open=progress.open,
+            minutes=minutes,
+            days=days,
+            away="" if absence is None else absence.until or "for good",
+            url=_find_url(queues.get(name)),
         )
+        found.append(replace(reminder, text=_write(study, reminder)))
     if experts and not found:
         raise BadInput(f"nothing is open for {', '.join(experts)}")
     return sorted(found, key=lambda reminder: bool(reminder.away))
@@ -98,21 +94,14 @@ def _find_url(queue: Queue | None) -> str:
     return f"{queue.server}/projects/{queue.project_id}/data?labeling=1"
 
 
-def _write(
-    study: Study,
-    name: str,
-    done: str,
-    left: int,
-    minutes: float | None,
-    deadline: date | None,
-    days: int | None,
-    url: str,
-) -> str:
-    text = f"{name}: you have answered {done} of “{study.study.name}”. {left} "
-    text += "is left" if left == 1 else "are left"
-    text += "." if minutes is None else f", about {counted(round(minutes), 'minute')}."
-    if deadline is not None and days is not None:
+def _write(study: Study, told: Reminder) -> str:
+    done, days = f"{told.answered} of {counted(told.asked, 'question')}", told.days
+    text = f"{told.expert}: you have answered {done} of “{study.study.name}”. {told.open} "
+    text += "is left" if told.open == 1 else "are left"
+    text += "." if told.minutes is None else f", about {counted(round(told.minutes), 'minute')}."
+    if days is not None:
         when = "today" if days == 0 else f"in {counted(days, 'day')}" if days > 0 else ""
+        deadline = study.experts.deadline
         text += f" Please answer by {deadline} ({when})." if when else ""
         text += "" if when else f" They were due on {deadline}, {counted(-days, 'day')} ago."
-    return text + (f" They are here: {url}" if url else "")
+    return text + (f" They are here: {told.url}" if told.url else "")

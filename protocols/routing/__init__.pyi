@@ -9,17 +9,17 @@ from .roster import (
     ANY_CLASS as ANY_CLASS, Expert as Expert, Roster as Roster, one_expert_per_class as one_expert_per_class,
     read_roster as read_roster,
 )
-from .draw_summary import DrawSummary as DrawSummary
 from .routing_protocol import RoutingProtocol as RoutingProtocol
 from .sealed_ids import plain_id as plain_id, seal_questions as seal_questions
 from .second_draw import (
+    DrawSummary as DrawSummary,
     SecondDraw as SecondDraw, draw_second_questions as draw_second_questions,
     refuse_first_after_second as refuse_first_after_second,
 )
-from .sequential import Sequential as Sequential
+from .predicted_options import Sequential as Sequential
 from .study_protocol import (
     Pending as Pending, check_drawn as check_drawn, draw_questions as draw_questions,
     next_assignments as next_assignments, next_questions as next_questions, order_queue as order_queue,
     panel_rule_of as panel_rule_of, read_pending as read_pending, read_present as read_present,
 )
-from .targeted import Disagreement as Disagreement, Targeted as Targeted
+from .predicted_options import Disagreement as Disagreement, Targeted as Targeted

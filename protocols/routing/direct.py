@@ -1,9 +1,9 @@
 """Compare a model directly with the average annotator by asking the experts of classes.
 
 One annotator per item is drawn. If the model gives the same label, no question is asked. On other items,
-experts are asked about the two labels one after the other (`oversight.protocols.routing.sequential`) until it
-is known which label is right. The result, `oversight.harness.panel.direct_comparison.direct_result`, needs no
-assumption on how annotators err.
+experts are asked about the two labels one after the other (`Sequential`) until it is known which label is
+right. The result, `oversight.harness.panel.direct_comparison.direct_result`, needs no assumption on how
+annotators err.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from oversight.harness import BadInput, EstimateError, IntArray, derive_seed
 from oversight.harness.panel import DirectResult, Panel, differing, direct_result, draw_annotators
 from oversight.harness.types import Answer, Item, Question
+from oversight.protocols.routing.predicted_options import Sequential
 from oversight.protocols.routing.roster import Roster
-from oversight.protocols.routing.sequential import Sequential
 
 MODEL, ANNOTATOR = "model", "annotator"
 

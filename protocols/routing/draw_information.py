@@ -97,8 +97,7 @@ def read_known(study: Study, store: Store, ids: Sequence[str], *, asked: bool = 
     n_options = np.array([options[name] for name in ids], np.int64)
     if named:
         find_newest_runs(store, named)
-    newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
-    runs = {name: run for name, run in newest.items() if store.run_columns.has_answer(run)}
+    runs = _find_answered_runs(store)
     columns = {name: store.run_columns.read_run(run, index).predictions for name, run in runs.items()}
     votes = [found.option[places] for found in columns.values()]
     predicted = np.stack(votes, axis=1) if votes else np.zeros((len(ids), 0), np.int64)
@@ -114,6 +113,12 @@ def read_known(study: Study, store: Store, ids: Sequence[str], *, asked: bool = 
         opinions=[JudgeOpinion.of(columns[name]).take(places) for name in judges],
         answers=_read_answers(store, index, places) if asked else None,
     )
+
+
+def _find_answered_runs(store: Store) -> dict[str, str]:
+    """Return name → id of each model's newest run, if this run has at least one answer."""
+    newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
+    return {name: run for name, run in newest.items() if store.run_columns.has_answer(run)}
 
 
 def _read_answers(store: Store, index: ItemIndex, places: IntArray) -> AnswersSoFar:
@@ -132,17 +137,14 @@ def _read_answers(store: Store, index: ItemIndex, places: IntArray) -> AnswersSo
 
 def read_judge_probabilities(study: Study, store: Store) -> OptionProbabilities:
     """Return the judges' probability of every option of every item; empty unless all judges were run."""
-    if not study.judges:
+    runs = _find_answered_runs(store) if study.judges else {}
+    if not runs or any(name not in runs for name in study.judges):
         return {}
     from oversight.harness.estimate import judge_probabilities
 
     index = store.columns.read_index()
-    newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
-    runs = [newest[name] for name in study.judges if name in newest]
-    if len(runs) < len(study.judges) or not all(map(store.run_columns.has_answer, runs)):
-        return {}
     options = store.columns.read_options(index)
     n_options = np.array([options[name] for name in index.ids], np.int64)
-    judges = [store.run_columns.read_run(run, index).predictions for run in runs]
+    judges = [store.run_columns.read_run(runs[name], index).predictions for name in study.judges]
     each = judge_probabilities(judges, n_options).tolist()
     return {name: row[:k] for name, row, k in zip(index.ids, each, n_options.tolist(), strict=True)}

@@ -7,13 +7,9 @@ It states what estimators can rely on (`RoutingProtocol.statement`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from oversight.harness import BadInput
-from oversight.harness.types import Answer, Item, ProtocolStatement, Question, draw_place, question_id
+from oversight.harness.types import Item, ProtocolStatement, Question, draw_place, question_id
 
 Predictions = Mapping[str, Mapping[str, int | None]]
 """Model → item id → option; None if unreadable."""
@@ -55,22 +51,6 @@ class RoutingProtocol(Protocol):
         ...
 
 
-@runtime_checkable
-class AdaptiveProtocol(RoutingProtocol, Protocol):
-    """A rule whose further questions depend on earlier answers."""
-
-    def next_questions(self, items: Sequence[Item], answers: Sequence[Answer]) -> list[Question]:
-        """Return the open questions; empty if nothing is left to ask."""
-        ...
-
-
-@runtime_checkable
-class JudgedProtocol(RoutingProtocol, Protocol):
-    """A rule whose draws use judges' probabilities: item id → probability of each option."""
-
-    judge_probabilities: OptionProbabilities
-
-
 def put_question(
     rule: RoutingProtocol,
     item: Item,
@@ -93,56 +73,3 @@ def put_question(
         propensities=propensities,
         place=draw_place(name),
     )
-
-
-def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray[np.int64]:
-    """Return predictions in shape (items, models), in the given order; −1 for an unreadable answer (None).
-
-    Raises
-    ------
-    BadInput
-        If there is no model, a prediction is missing or is not one of the item's options, or an item occurs
-        twice.
-    """
-    if not predictions:
-        raise BadInput("this protocol uses predictions; give those of at least one model")
-    if len({item.id for item in items}) < len(items):
-        raise BadInput("item ids must be unique; one is given twice")
-    matrix = np.full((len(items), len(predictions)), -1, dtype=np.int64)
-    for column, (model, by_item) in enumerate(predictions.items()):
-        for row, item in enumerate(items):
-            if item.id not in by_item:
-                raise BadInput(f"model {model!r} has no prediction for the item {item.id!r}: run it first")
-            option = by_item[item.id]
-            if option is None:
-                continue
-            if not -1 <= option < len(item.options):
-                raise BadInput(
-                    f"model {model!r}, item {item.id!r}: the prediction {option} is not one of its "
-                    f"{len(item.options)} options"
-                )
-            matrix[row, column] = option
-    return matrix
-
-
-def multiply_by_judges(
-    votes: NDArray[np.float64], items: Sequence[Item], judge_probabilities: OptionProbabilities
-) -> NDArray[np.float64]:
-    """Multiply probabilities from models' votes by judges' probabilities, and normalise rows to a sum of 1.
-
-    An item without judges' probabilities keeps the votes' probabilities.
-    """
-    if not judge_probabilities:
-        return votes
-    heard = votes.copy()
-    for row, item in enumerate(items):
-        said = judge_probabilities.get(item.id)
-        if said is not None:
-            both = votes[row, : len(said)] * said
-            heard[row, : len(said)] = both / both.sum()
-    return heard
-
-
-def option_counts(items: Sequence[Item]) -> NDArray[np.int64]:
-    """Return the number of options K of every item, shape (items,)."""
-    return np.array([len(item.options) for item in items], dtype=np.int64)

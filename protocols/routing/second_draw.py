@@ -27,8 +27,9 @@ from oversight.harness.estimate import (
     vote_posterior,
 )
 from oversight.harness.output import counted
-from oversight.harness.store import Store
+from oversight.harness.store import ItemDraw, Store
 from oversight.harness.types import SECOND_QUESTIONS, draw_place, question_id
+from oversight.protocols.routing.control_draw import InsertedControls
 from oversight.protocols.routing.draw_information import DrawInformation, read_known
 from oversight.protocols.routing.partitioned import FreeExperts
 from oversight.protocols.routing.roster import Roster
@@ -55,6 +56,39 @@ class SecondDraw:
     questions: Sequence[QuestionFields]
     left: int
     narrower: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawSummary:
+    """Summary of a draw of questions or assignments.
+
+    Attributes
+    ----------
+    asked
+        Person → number of questions or assignments.
+    new
+        Number of these questions or assignments that were not stored before.
+    items
+        Number of items of the study.
+    each, annotators
+        In a panel, the number of annotators per item, and the number of all annotators; 0 in other studies.
+    controls
+        Numbers of control questions; None if study.toml requests none. `asked` and `new` include these
+        questions.
+    draws
+        Draws of items from a pool, in order; empty if every item is asked about.
+    second
+        The second questions drawn so far; None if none were drawn. `asked` and `new` include these questions.
+    """
+
+    asked: Counter[str]
+    new: int
+    items: int
+    each: int = 0
+    annotators: int = 0
+    controls: InsertedControls | None = None
+    draws: Sequence[ItemDraw] = ()
+    second: SecondDraw | None = None
 
 
 def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: int) -> SecondDraw:

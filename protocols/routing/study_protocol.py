@@ -22,11 +22,8 @@ from oversight.protocols.routing.panel_draw import RandomPanel
 from oversight.protocols.routing.partitioned import FreeExperts, Partitioned
 from oversight.protocols.routing.roster import Roster, read_roster
 from oversight.protocols.routing.routing_protocol import (
-    AdaptiveProtocol,
-    JudgedProtocol,
     Predictions,
     QuestionFields,
-    RoutingProtocol,
 )
 from oversight.protocols.routing.sealed_ids import plain_id, seal_fields
 
@@ -79,7 +76,7 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
             for run in chosen.runs
         }
     rule = load_protocol(study.experts.protocol).from_study(study, roster, predictions)
-    known = read_judge_probabilities(study, store) if isinstance(rule, JudgedProtocol) else {}
+    known = read_judge_probabilities(study, store) if hasattr(rule, "judge_probabilities") else {}
     return replace(rule, judge_probabilities=known) if known else rule
 
 
@@ -109,9 +106,9 @@ def draw_questions(
     ConfigError
         If another rule drew questions before.
     """
-    plan: RoutingProtocol = routing_rule_of(study, store, roster)
+    plan = routing_rule_of(study, store, roster)
     items, key = keep_drawn_items(store, items), store.controls.ensure_key()
-    if isinstance(plan, AdaptiveProtocol):
+    if plan.statement.asks_on:
         asked = plan.next_questions(list(chain.from_iterable(items)), store.content.read_answers())
         yield seal_fields(key, list(map(_fields_of, asked)))
         return

@@ -106,8 +106,9 @@ CHANGES = {
         r"event 2 \(",
     ),
     "an event before all others": (
-        "INSERT INTO audit_event SELECT -1, at, kind, way, person, asked_id, value, comment, salt, "
-        "comment_digest, seconds, 'k', detail, link FROM audit_event WHERE position = 2",
+        "INSERT INTO audit_event (position, at, kind, way, person, asked_id, value, comment, salt, "
+        "comment_digest, seconds, key, detail, link) SELECT -1, at, kind, way, person, asked_id, value, "
+        "comment, salt, comment_digest, seconds, 'k', detail, link FROM audit_event WHERE position = 2",
         r"event -1 \(.*out of order",
     ),
     "a handover": (

@@ -166,15 +166,15 @@ def test_another_head_is_told_and_a_head_of_the_study_covers_its_events(
 
 def chain_anew(path: Path, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
     """Forge a bundle with a valid chain; `change` returns the new record, or None to leave the record out."""
-    from oversight.harness.analysis.audit.bundle_writing import ChainedLines
+    from oversight.harness.analysis.audit.bundle_file import WrittenBundle
 
-    lines = ChainedLines()
+    lines = WrittenBundle()
     written = []
     for line in path.read_text().splitlines():
         told = json.loads(line)
         del told["line"], told["chain"]
         if told["record"] == "end":
-            told |= {"counts": dict(lines.counts), "lines": lines.number + 1}
+            told |= {"counts": dict(lines.counts), "lines": lines.lines + 1}
         changed = change(told)
         if changed is not None:
             written.append(lines.write_line(changed.pop("record"), changed))
@@ -252,11 +252,11 @@ def test_alteration_before_the_export_is_found(
 
 
 def test_chained_line_with_nonsense_is_found(bundle: tuple[Path, str]) -> None:
-    from oversight.harness.analysis.audit.bundle_writing import ChainedLines
+    from oversight.harness.analysis.audit.bundle_file import WrittenBundle
 
     path, _ = bundle
     for record in ("event", "answer", "questions", "head", "end"):
-        lines = ChainedLines()
+        lines = WrittenBundle()
         told = {"format": "oversight-audit", "version": 1, "study": "s"}
         nonsense = [lines.write_line(record, {"event": 3, "table": []}) for _ in range(30)]
         path.write_bytes(b"".join([lines.write_line("head", told), *nonsense]))

@@ -23,7 +23,7 @@ from oversight.harness.types import Item, Question
 from oversight.protocols.collect import measure_progress, read_collection
 from oversight.protocols.collect.answer_page.answer_desk import AnswerDesk, Outcome
 from oversight.protocols.collect.answer_page.given_answer import GivenAnswer
-from oversight.protocols.collect.label_studio.task_payload import TaskSheet
+from oversight.protocols.collect.label_studio.labelling_page import TaskSheet
 from oversight.protocols.routing import order_queue
 from tests.answer_page.conftest import OPTIONS, N, draw, fill, lay_out
 

@@ -10,9 +10,9 @@ import pytest
 from oversight.harness.store import SOURCE, Pulled, Queue, QueuedTask, Response, Store
 from oversight.protocols.collect.answer_page.answer_desk import AnswerDesk, Outcome
 from oversight.protocols.collect.answer_page.given_answer import GivenAnswer
+from oversight.protocols.collect.label_studio.labelling_page import TaskSheet, hash_task
 from oversight.protocols.collect.label_studio.pull import Snapshot, examine, keep_accepted
 from oversight.protocols.collect.label_studio.push import remove_answered
-from oversight.protocols.collect.label_studio.task_payload import TaskSheet, hash_task
 from tests.answer_page.conftest import draw
 
 QUEUE = Queue("ana", "m1", "http://x", 3, "ana@example.org", 5, "2026-01-01T00:00:00+00:00")

@@ -12,7 +12,7 @@ import pytest
 from oversight.harness.config import read_study
 from oversight.harness.store import Store
 from oversight.protocols.collect.answer_page.answer_desk import AnswerDesk
-from oversight.protocols.collect.label_studio.task_payload import TaskSheet
+from oversight.protocols.collect.label_studio.labelling_page import TaskSheet
 from tests.answer_page.conftest import draw, lay_out
 from tests.protocols.sheets import read_table, save
 

@@ -19,7 +19,7 @@ from typing import cast
 from oversight.harness.cli.main import VERBS, main, make_parser
 from oversight.harness.config.study_file import generate_schema
 from oversight.harness.registry import load_module
-from oversight.harness.store.tables.content_tables import ItemRow
+from oversight.harness.store.schema import METADATA
 from tests.documents.blocks import find_options
 from tests.house.faces import PACKAGE, WINGS
 from tests.studies.opened import copy_study
@@ -191,7 +191,7 @@ def count_surface() -> dict[str, int]:
     return {
         "options of the command line": len(options),
         "settings of study.toml": settings,
-        "tables of the database": len(ItemRow.metadata.tables),
+        "tables of the database": len(METADATA.tables),
     }
 
 

@@ -20,8 +20,7 @@ from oversight.harness.config import read_study
 from oversight.harness.open_answers import read_frame
 from oversight.harness.store import Store
 from oversight.harness.types import Verdict
-from oversight.protocols.collect.label_studio.labelling_page import check_page
-from oversight.protocols.collect.label_studio.task_payload import TaskSheet
+from oversight.protocols.collect.label_studio.labelling_page import TaskSheet, check_page
 from oversight.protocols.open_answers import route_units
 from oversight.protocols.routing import read_pending
 from tests.answer_page.conftest import serve

@@ -17,7 +17,7 @@ from oversight.harness.config import Study, read_study
 from oversight.harness.store import SOURCE, ControlKind, Pulled, Queue, Response, Store
 from oversight.protocols.collect import measure_progress
 from oversight.protocols.collect.label_studio.campaign import check_experts, plan_tasks
-from oversight.protocols.collect.label_studio.task_payload import TaskSheet
+from oversight.protocols.collect.label_studio.labelling_page import TaskSheet
 from oversight.protocols.collect.progress.queue_progress import share_queues
 from oversight.protocols.routing import read_pending, read_roster
 from oversight.protocols.study_labels import export_open, import_answers, route_questions, simulate_answers

@@ -20,7 +20,7 @@ from oversight.harness.store import Store
 from oversight.harness.types import PLACES, control_id, question_id
 from oversight.protocols.collect.answer_page.answer_desk import AnswerDesk
 from oversight.protocols.collect.label_studio.campaign import plan_tasks
-from oversight.protocols.collect.label_studio.task_payload import TaskSheet
+from oversight.protocols.collect.label_studio.labelling_page import TaskSheet
 from oversight.protocols.routing import read_pending
 from tests.studies.opened import copy_study
 

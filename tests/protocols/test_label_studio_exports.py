@@ -16,7 +16,7 @@ from oversight.harness.datasets import read_filled_portions
 from oversight.harness.store import Queue, QueuedTask, Response, Store
 from oversight.harness.types import Assignment, Item
 from oversight.protocols.collect import read_label_studio_export
-from oversight.protocols.collect.label_studio.task_payload import TaskSheet
+from oversight.protocols.collect.label_studio.labelling_page import TaskSheet
 from tests.protocols.test_label_studio_parts import ROSTER, question
 from tests.test_studies import call, inside
 

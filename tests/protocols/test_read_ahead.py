@@ -85,7 +85,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, study: Study) -> list[str]:
 
     monkeypatch.setattr("oversight.harness.analysis.inputs.read_portions", read)
     monkeypatch.setattr("oversight.harness.datasets.log_formats.read_rows", read_each)
-    filled = "oversight.protocols.collect.spreadsheets.verdict_files.read_filled_portions"
+    filled = "oversight.protocols.collect.spreadsheets.filled_files.read_filled_portions"
     monkeypatch.setattr(filled, read)
     monkeypatch.setattr("oversight.harness.analysis.inputs.MANY", 0)
     return written

@@ -16,6 +16,7 @@ from oversight.harness import BadInput, DataError
 from oversight.harness.config import Study, read_study
 from oversight.harness.output import unguard_cell
 from oversight.harness.store import Store
+from oversight.harness.store.tables.study_tables import QUESTION_KEY
 from oversight.protocols.collect import export_questions, make_words, read_answers
 from oversight.protocols.collect.spreadsheets.cells import escape, guard, read_id, unescape
 from oversight.protocols.study_labels import export_open, import_answers, route_questions
@@ -197,7 +198,7 @@ def test_many_items_have_a_check_in_place_of_a_comparison(
     source.write_text(source.read_text().replace(other, "reworded"))
     again = read_study(moved / "study.toml")
     with Store(study.store_url) as one, Store(again.store_url) as two:
-        two.controls.set_key(one.controls.read_key())
+        two.write_rows(QUESTION_KEY.insert(), [{"id": 0, "secret": one.controls.read_key()}])
     route_questions(again)
     with pytest.raises(
         DataError, match=f"differs from the question: '{other}', but the question had 'reworded'"

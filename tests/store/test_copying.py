@@ -21,12 +21,12 @@ Oversight = Callable[..., Any]
 
 def read_all(store: Store) -> dict[str, list[str]]:
     """Every row of every table, as text."""
-    from sqlmodel import SQLModel
+    from oversight.harness.store.schema import METADATA
 
     with store.transaction() as connection:
         return {
             table.name: sorted(repr(tuple(row)) for row in connection.execute(sa.select(table)))
-            for table in SQLModel.metadata.sorted_tables
+            for table in METADATA.sorted_tables
             if table.name != "database_mark"  # each database has its own mark
         }
 

@@ -36,10 +36,10 @@ def test_texts_are_erased_from_prompts_however_they_were_cut_and_quoted(url: str
             [make_call("a", f"Q: {TEXT}"), make_call("b", f"Q: {cut}"), make_call("c", "Q: x")]
         )
         with store.together(exclusive=True):
-            before = store.erasures.find_remains([TEXT])
-            found = store.erasures.erase_examples([TEXT])
-            store.erasures.erase_calls([TEXT])
-            assert store.erasures.find_remains([TEXT]) == {}
+            before = store.withdrawals.find_remains([TEXT])
+            found = store.withdrawals.erase_examples([TEXT])
+            store.withdrawals.erase_calls([TEXT])
+            assert store.withdrawals.find_remains([TEXT]) == {}
         assert before == {"call.request": 2, "run.spec": 1, "search.spec": 1}
         assert (found.searches, found.runs) == (("s1",), ("m/w",))
         specs = {search["id"]: search["spec"] for search in store.searches.read_searches()}

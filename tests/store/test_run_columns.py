@@ -15,11 +15,10 @@ from oversight.harness import FAILED, UNREADABLE
 from oversight.harness.columns import ABSENT, PredictionColumns
 from oversight.harness.store import RunColumns, Store
 from oversight.harness.store.columns import run_columns
-from oversight.harness.store.tables.run_tables import PredictionRow, RunColumnsRow
+from oversight.harness.store.tables.study_tables import PREDICTION, RUN_COLUMNS
 from oversight.harness.types import Item, Prediction, PredictionStatus
 from tests.store.test_study_store import SPEC
 
-_PREDICTION, _KEPT = PredictionRow.__table__, RunColumnsRow.__table__
 ITEMS = [Item(f"i{j}", f"text {j}", ("a", "b", "c"), (0, 1, 2)) for j in range(12)]
 
 
@@ -42,7 +41,7 @@ def read(store: Store) -> RunColumns:
 
 
 def count_kept(store: Store) -> int:
-    return len(store.read_rows(sa.select(_KEPT.c.run_id)))
+    return len(store.read_rows(sa.select(RUN_COLUMNS.c.run_id)))
 
 
 def test_columns_equal_the_rows(url: str) -> None:
@@ -75,15 +74,15 @@ def test_columns_that_an_older_version_cached_are_made_again(url: str) -> None:
         new = read(store)
         assert new.predictions.has_fewer is not None
         assert np.flatnonzero(new.predictions.has_fewer).tolist() == [0, 3, 6, 9]
-        (counts,) = (dict(row[0]) for row in store.read_rows(sa.select(_KEPT.c.counts)))
+        (counts,) = (dict(row[0]) for row in store.read_rows(sa.select(RUN_COLUMNS.c.counts)))
         old = {name: counts[name] for name in ("unreadable", "failed", "usage", "steps")}
         with store.transaction() as connection:
-            connection.execute(_KEPT.update().values(counts={**old, "fewer": []}))
+            connection.execute(RUN_COLUMNS.update().values(counts={**old, "fewer": []}))
         again = read(store).predictions.has_fewer
         np.testing.assert_array_equal(again, new.predictions.has_fewer)
 
 
-_NAMES = ", ".join(column.name for column in _PREDICTION.c)
+_NAMES = ", ".join(column.name for column in PREDICTION.c)
 _ONE_MORE = (
     f"INSERT INTO prediction ({_NAMES}) "  # noqa: S608  fixed
     f"SELECT {_NAMES.replace('item_id', chr(39) + 'i11' + chr(39))} FROM prediction WHERE item_id = 'i0'"
@@ -91,13 +90,13 @@ _ONE_MORE = (
 _TWO_MORE = _ONE_MORE + " UNION ALL " + _ONE_MORE.partition(") ")[2].replace("i11", "i10")
 CHANGES: dict[str, Callable[[sa.Connection], Any]] = {
     "an option": lambda c: c.execute(
-        _PREDICTION.update().where(_PREDICTION.c.item_id == "i0").values(option=2)
+        PREDICTION.update().where(PREDICTION.c.item_id == "i0").values(option=2)
     ),
-    "a row less": lambda c: c.execute(_PREDICTION.delete().where(_PREDICTION.c.item_id == "i0")),
+    "a row less": lambda c: c.execute(PREDICTION.delete().where(PREDICTION.c.item_id == "i0")),
     "a row more": lambda c: c.execute(sa.text(_ONE_MORE)),
-    "several rows less": lambda c: c.execute(_PREDICTION.delete().where(_PREDICTION.c.item_id < "i3")),
+    "several rows less": lambda c: c.execute(PREDICTION.delete().where(PREDICTION.c.item_id < "i3")),
     "several rows more": lambda c: c.execute(sa.text(_TWO_MORE)),
-    "all rows": lambda c: c.execute(_PREDICTION.update().values(option=1, status="ok", reason="")),
+    "all rows": lambda c: c.execute(PREDICTION.update().values(option=1, status="ok", reason="")),
 }
 
 

@@ -14,19 +14,18 @@ import sqlalchemy as sa
 
 from oversight.harness.errors import RunHeld
 from oversight.harness.store import Store
-from oversight.harness.store.tables.run_tables import RunLockRow
+from oversight.harness.store.tables.study_tables import RUN_LOCK
 
-_LOCK = RunLockRow.__table__
 M, N = {"m1": "m"}, {"n1": "n"}
 
 
 def change(store: Store, **values: Any) -> None:
     with store.transaction() as connection:
-        connection.execute(sa.update(_LOCK).values(**values))
+        connection.execute(sa.update(RUN_LOCK).values(**values))
 
 
 def count(store: Store) -> int:
-    return len(store.read_rows(sa.select(_LOCK)))
+    return len(store.read_rows(sa.select(RUN_LOCK)))
 
 
 def test_a_run_has_one_holder_whom_the_refusal_names(url: str) -> None:

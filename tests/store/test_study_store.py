@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from sqlmodel import SQLModel
 
 from oversight.harness import DataError, StoreError
 from oversight.harness.config import ModelSection
 from oversight.harness.llm import make_spec
 from oversight.harness.store import Store
 from oversight.harness.store.database import Database
-from oversight.harness.store.tables.content_tables import ItemRow
+from oversight.harness.store.schema import METADATA
 from oversight.harness.types import Answer, Item, Prediction, PredictionStatus, Question, Verdict
 
 SPEC = make_spec("m", ModelSection(model="m"), "$text", None)
@@ -121,8 +120,7 @@ def test_a_new_database_has_exactly_the_tables_of_the_code(url: str) -> None:
     Store(url).close()
     engine = sa.create_engine(url)
     inspector = sa.inspect(engine)
-    assert ItemRow.metadata is SQLModel.metadata
-    for table in SQLModel.metadata.sorted_tables:
+    for table in METADATA.sorted_tables:
         columns = {c["name"]: c for c in inspector.get_columns(table.name)}
         assert set(columns) == {c.name for c in table.columns}
         assert {n for n, c in columns.items() if c["nullable"]} == {

@@ -3,25 +3,151 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right, insort
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from oversight.harness.analysis.audit.design_freeze import compare_parts, find_changes
-from oversight.harness.analysis.audit.trail_check import AnswerCheck, AuditFindings, BatchCheck, ChainCheck
 from oversight.harness.errors import BadInput
 from oversight.harness.registry import PROTOCOLS
 from oversight.harness.store import (
     DESIGN_PARTS,
     START,
     AuditRecord,
+    BatchDigest,
     Handover,
     RowsDigest,
     StoredAnswerValue,
 )
 from oversight.harness.types import SECOND_QUESTIONS, control_id, is_erased, question_id, seal_ids
+
+_MOST_SHOWN = 20
+"""Maximum number of violations kept as text; `AuditFindings.number` counts all."""
+
+
+@dataclass(slots=True)
+class AuditFindings:
+    """Violations found by an audit: `number` counts all of them, `shown` has the texts of the first ones.
+
+    Examples
+    --------
+    >>> found = AuditFindings()
+    >>> found.add("question 00ab was answered twice")
+    >>> found.lines()
+    ['question 00ab was answered twice']
+    """
+
+    shown: list[str] = field(default_factory=list)
+    number: int = 0
+
+    def add(self, *texts: str) -> None:
+        """Add violations."""
+        self.number += len(texts)
+        self.shown += texts[: _MOST_SHOWN - len(self.shown)]
+
+    def lines(self) -> list[str]:
+        """Return `shown`, plus a line with the number of violations that are not shown."""
+        more = self.number - len(self.shown)
+        return [*self.shown, *([f"and {more:,} more"] if more else [])]
+
+
+class ChainCheck:
+    """Check that numbered entries form one hash chain: the events of a trail, or the lines of a bundle.
+
+    Attributes
+    ----------
+    next
+        Expected number of the next entry.
+    head
+        Link of the last entry.
+    is_linked
+        Whether the link of the last entry follows from an earlier one.
+    """
+
+    def __init__(self, what: str, first: int) -> None:
+        self._what, self.next = what, first
+        self.head, self.is_linked = START, True
+        self._good = START
+        self._before: tuple[str, ...] = (START,)
+
+    def check_entry(
+        self, name: str, number: object, link: str, find_link: Callable[[str], str], *, excused: bool = False
+    ) -> str:
+        """Check the next entry. Returns what is wrong with it, or an empty text.
+
+        `find_link` computes the entry's link from an earlier link. If `excused` is true, a link that cannot
+        be recomputed is accepted.
+        """
+        follows = [find_link(before) for before in self._before]
+        self.is_linked = link in follows
+        is_good, wrong = self.is_linked or excused, ""
+        if number != self.next and isinstance(number, int) and number > self.next:
+            last = number - 1
+            one, several = f"{self._what} {last} is", f"{self._what}s {self.next} to {last} are"
+            wrong = f"{one if last == self.next else several} missing before {name}"
+        elif number != self.next:
+            wrong = f"{name}: it is repeated or out of order, in place of {self._what} {self.next}"
+        elif not is_good:
+            wrong = f"{name}: its link is wrong: it was altered"
+        if is_good and (self.is_linked or not wrong):
+            self._before, self._good = (link,), link
+        else:
+            # The next link may follow from this link, from this link's recomputed value, or, if this entry
+            # was inserted, from the last correct link before it.
+            self._before = tuple({link, *filter(None, follows), self._good})
+        self.head, self.next = str(link), (number if isinstance(number, int) else self.next) + 1
+        return wrong
+
+
+class BatchCheck:
+    """Check of answers that were stored as one batch, against the digest in the audit event of this batch.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If a field that describes the batch is missing from the event or has a wrong type.
+    """
+
+    def __init__(self, record: AuditRecord) -> None:
+        self.event, self.table = record.position, str(record.detail["table"])
+        self.first, self.last = int(record.detail["first"]), int(record.detail["last"])
+        self._number, self._digest = int(record.value), str(record.detail["digest"])
+        self._ways = record.way.split(", ")
+        self._found, self._foreign, self.replaced = BatchDigest(), 0, 0
+
+    def check_answer(self, answer: StoredAnswerValue) -> None:
+        """Add the next stored answer to the batch's digest, which `end` compares with the recorded digest."""
+        self._foreign += answer.source not in self._ways
+        self._found.add([answer.asked_id], [answer.person], [answer.value])
+
+    def end(self, findings: AuditFindings, last_withdrawn: Mapping[str, int]) -> int:
+        """Report whether the batch's answers differ from the digest in its event.
+
+        If some answers were replaced or withdrawn, the batch cannot be checked. Returns the number of
+        answers that cannot be checked.
+        """
+        number = self._found.number
+        name = f"the batch of event {self.event} ({self.table} {self.first} to {self.last})"
+        if self._foreign:
+            ways = ", ".join(self._ways)
+            findings.add(f"{name}: {self._foreign:,} of its answers have another source than {ways}")
+        if number == self._number and self._found.digest() == self._digest:
+            return 0
+        withdrawn = any(last_withdrawn.get(way, -1) > self.event for way in self._ways)
+        if self.replaced or (withdrawn and number < self._number):
+            return number
+        told = f"{self._number:,} answers were received, {number:,} are stored"
+        if number == self._number:
+            told = "its answers differ from those received in question, person, value or order"
+        findings.add(f"{name}: {told}")
+        return 0
+
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -169,7 +295,6 @@ class AuditCheck:
         self._batches = defaultdict[str, list[BatchCheck]](list)
         self._last_withdrawn: dict[str, int] = {}
         self._redacted, self._seals = dict[int, str](), dict[int, str]()
-        self._answers: dict[str, AnswerCheck] = {}
         self._about: dict[str, AuditRecord] = {}
         self._told: dict[str, dict[str, Any]] = {}
         self._handed: dict[str, Handover] = {}
@@ -195,8 +320,12 @@ class AuditCheck:
             found.comments += bool(record.comment_digest)
         if record.link == self._given:
             found.covered = found.events
+        self.take_safely(name, self._take, record)
+
+    def take_safely(self, name: str, take: Callable[[T], None], entry: T) -> None:
+        """Collect what an event or line called `name` records, or report that the entry is malformed."""
         try:
-            self._take(record)
+            take(entry)
         except (KeyError, TypeError, ValueError, AttributeError):
             self.findings.add(f"{name}: it lacks a field that its kind requires, or a value is wrong")
 
@@ -207,7 +336,7 @@ class AuditCheck:
             self._about[record.asked_id] = record
         if kind == "batch":
             batch = BatchCheck(record)
-            self._batches[batch.table].append(batch)
+            insort(self._batches[batch.table], batch, key=attrgetter("first"))
         elif kind == "withdrawn":
             self._last_withdrawn[record.way] = record.position
         elif kind == "handover":
@@ -269,25 +398,60 @@ class AuditCheck:
         Returns two positions: that of the last event about this answer alone, and that of the event of the
         answer's batch. Each is None if its event does not exist.
         """
-        if table not in self._answers:
-            batches = self._batches[table]
-            self._answers[table] = AnswerCheck(table, batches, self._allowed, self.findings)
         last = self._about.pop(answer.asked_id, None)
         self.result.answers += 1
-        batch = self._answers[table].check_answer(answer, last)
+        batch = self._check_answer(table, answer, last)
         return last.position if last else None, batch
+
+    def _check_answer(self, table: str, answer: StoredAnswerValue, last: AuditRecord | None) -> int | None:
+        """Check an answer against the last event that records it alone, if there is one, or its batch.
+
+        Returns the position of the batch's event; None if the answer is in no batch, or `last` is later.
+        """
+        position: object = answer.position  # a column in SQLite may contain any type
+        batch, batches = None, self._batches[table]
+        if isinstance(position, int):
+            place = bisect_right(batches, position, key=attrgetter("first")) - 1
+            batch = batches[place] if place >= 0 and position <= batches[place].last else None
+        if last is not None and (batch is None or last.position > batch.event):
+            if batch is not None:
+                batch.replaced += 1
+            self._compare(table, answer, last)
+            return None
+        if batch is not None:
+            batch.check_answer(answer)
+            return batch.event
+        told = f"{table} {position}: no event records the answer to question {answer.asked_id}"
+        if not isinstance(position, int) or (batches and position >= batches[0].first):
+            self.findings.add(f"{told}, although earlier answers have events")
+        elif self._allowed == 0:
+            self.findings.add(f"{told}, although there were no answers when the design was frozen")
+        else:
+            self.result.uncovered += 1
+        return None
+
+    def _compare(self, table: str, answer: StoredAnswerValue, event: AuditRecord) -> None:
+        """Report differences between a stored answer and the last event that records this answer alone."""
+        name = f"the answer to question {answer.asked_id} ({table} {answer.position})"
+        if event.kind == "withdrawn":
+            told = f"{name} is stored, but event {event.position} says that it was withdrawn"
+            self.findings.add(told)
+            return
+        for what, was in (("value", event.value), ("person", event.person), ("source", event.way)):
+            now = getattr(answer, what)
+            if was != now:
+                self.findings.add(f"{name}: its {what} is {now!r}, but event {event.position} says {was!r}")
+        is_forgotten = event.comment is None and not answer.comment
+        if not is_forgotten and not replace(event, comment=answer.comment).holds_comment:
+            self.findings.add(f"{name}: its comment differs from that of event {event.position}")
 
     def add_handover(self, handover: Handover) -> None:
         """Add to this check a question that was reassigned to another expert."""
         self._handed[handover.asked_id] = handover
 
-    def count_uncovered(self) -> int:
-        """Return the number of answers added so far that have no event."""
-        return sum(check.uncovered for check in self._answers.values())
-
     def end(self) -> None:
         """Report answers and events that are missing, and handovers that are wrong."""
-        uncovered = self.count_uncovered()
+        uncovered = self.result.uncovered
         if self._allowed and uncovered > self._allowed:
             told = f"there were only {self._allowed:,} answers when the design was first frozen"
             self.findings.add(f"{uncovered:,} answers have no event, but {told}")

@@ -79,7 +79,6 @@ def _audit_store(study: Study, store: Store, head: str | None = None) -> Audit:
     _check_revisions(store, check)
     check.compare_design(store.design.count_parts())
     _check_settings(study, check)
-    check.result.uncovered = check.count_uncovered()
     return check.result
 
 

@@ -7,12 +7,10 @@ link, so the chain still verifies after the comment was erased.
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -21,110 +19,29 @@ from oversight.harness.output import make_storable
 from oversight.harness.store.database import BULK, Repository, split_into_batches
 from oversight.harness.store.schema import begin_snapshot, lock_exclusive
 from oversight.harness.store.serialization import read_json
-from oversight.harness.store.tables.audit_tables import AuditEventRow
-from oversight.harness.store.tables.content_tables import AssignmentRow, ControlQuestionRow, QuestionRow
 from oversight.harness.store.tables.insertion import execute_many, row_of, select_values
-from oversight.harness.store.tables.labelling_tables import LabelTaskRow
+from oversight.harness.store.tables.study_tables import (
+    ASSIGNMENT,
+    CONTROL,
+    EVENT,
+    QUESTION,
+    TASK,
+    AuditEvent,
+    AuditRecord,
+    hash_comment,
+)
 
-_EVENT = AuditEventRow.__table__
 START = "0" * 64
 """Link before the first event."""
-_COUNTED = tuple(row.__table__ for row in (QuestionRow, ControlQuestionRow, AssignmentRow, LabelTaskRow))
+_COUNTED = (QUESTION, CONTROL, ASSIGNMENT, TASK)
 PAGE = "page"
 """Source of replies from the answer page, and `AuditEvent.way` of the events about these replies."""
 REFUSED = "refused"
 """Kind of events about answers that arrived but do not count."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditEvent:
-    """An event of the audit trail.
-
-    Attributes
-    ----------
-    kind
-        Kind of the event. About answers: ``answer``, ``withdrawn``, ``batch`` (answers that arrived together,
-        see `BatchDigest`), ``refused`` or ``revision`` (a state of an annotation on a server). About
-        questions and people: ``design``, ``handover``, ``absent``, ``returned``, ``requeued``, ``removed``
-        (a foreign task was removed from a server) or ``look`` (an interim analysis). About corrections:
-        ``item_removed``, ``item_corrected`` or ``redacted`` (contents of earlier events were erased).
-    way
-        Channel through which the event came: ``command``, or a source of replies, for example ``page``,
-        ``label_studio`` or ``offline``.
-    person
-        The person who acted; empty if unknown.
-    asked_id
-        Id of the question or assignment; empty if none.
-    value
-        A verdict or label.
-    seconds
-        Seconds for which the question was visible; None if unknown.
-    key
-        Key of the event: a second event with the same key is not stored. None if such events can repeat.
-    detail
-        Further data that can be written as JSON.
-    """
-
-    kind: str
-    way: str
-    person: str = ""
-    asked_id: str = ""
-    value: str = ""
-    comment: str | None = ""
-    seconds: float | None = None
-    key: str | None = None
-    detail: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditRecord(AuditEvent):
-    """A stored event with its position, its link, and its time in UTC by the clock of the writing machine.
-
-    `comment` is None if the comment was erased; `comment_digest` is empty if there was no comment.
-    """
-
-    position: int
-    at: str
-    salt: str
-    comment_digest: str
-    link: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all fields, in the order in which a bundle contains them."""
-        return {name: getattr(self, name) for name in _WRITTEN}
-
-    def find_link(self, before: str) -> str:
-        """Compute the event's link from its fields and from the previous event's link, `before`."""
-        hashed = (getattr(self, name) for name in _HASHED)
-        told = json.dumps([before, *hashed], sort_keys=True, separators=(",", ":"))
-        return sha256(told.encode()).hexdigest()
-
-    @property
-    def is_redacted(self) -> bool:
-        """Whether content of the event was erased, so that its link can no longer be recomputed."""
-        detail: object = self.detail  # an altered row may contain any type
-        return isinstance(detail, dict) and detail.get("redacted") is True
-
-    def find_seal(self) -> str:
-        """Return a seal of the event: a hash of its link and its current content.
-
-        A ``redacted`` event contains the seals of the events whose content was erased.
-        """
-        return self.find_link(self.link)
-
-    @property
-    def holds_comment(self) -> bool:
-        """Whether the comment was erased or matches the salted hash `comment_digest`."""
-        return self.comment is None or _hash_comment(self.salt, self.comment) == self.comment_digest
-
-
 _STORABLE = ("person", "asked_id", "value", "comment", "detail")
 _ERASABLE = ("person", "value", "comment", "salt", "comment_digest", "seconds", "key", "detail")
-_WRITTEN = (
-    "position", "at", "kind", "way", "person", "asked_id", "value", "comment", "salt", "comment_digest",
-    "seconds", "key", "detail", "link",
-)  # fmt: skip
-_HASHED = tuple(name for name in _WRITTEN if name not in ("comment", "salt", "link"))
 
 
 class TrailStep(NamedTuple):
@@ -171,8 +88,8 @@ class AuditRepository(Repository):
     def read_records(self) -> Iterator[AuditRecord]:
         """Yield all events in order, reading them in batches."""
         names = [f.name for f in fields(AuditRecord)]
-        columns = [sa.cast(_EVENT.c[n], sa.Text) if n == "detail" else _EVENT.c[n] for n in names]
-        query = sa.select(*columns).order_by(_EVENT.c.position)
+        columns = [sa.cast(EVENT.c[n], sa.Text) if n == "detail" else EVENT.c[n] for n in names]
+        query = sa.select(*columns).order_by(EVENT.c.position)
         for part in self._database.read_portions(query):
             for row in zip(*part, strict=True):
                 values = dict(zip(names, row, strict=True))
@@ -181,8 +98,8 @@ class AuditRepository(Repository):
 
     def find_last(self, value: str, column: str = "kind") -> AuditRecord | None:
         """Return the last event with this value in a column, or None."""
-        query = select_values(AuditRecord, _EVENT).where(_EVENT.c[column] == value)
-        found = self._database.read_values(AuditRecord, query.order_by(_EVENT.c.position.desc()).limit(1))
+        query = select_values(AuditRecord, EVENT).where(EVENT.c[column] == value)
+        found = self._database.read_values(AuditRecord, query.order_by(EVENT.c.position.desc()).limit(1))
         return found[0] if found else None
 
     def hold_still(self) -> None:
@@ -197,7 +114,7 @@ class AuditRepository(Repository):
         `AuditRecord.find_seal`) is appended. So the erasure remains visible, and later changes are detected.
         """
         told = [replace(record, detail={**record.detail, "redacted": True}) for record in records]
-        change = sa.update(_EVENT).where(_EVENT.c.position == sa.bindparam("at_place"))
+        change = sa.update(EVENT).where(EVENT.c.position == sa.bindparam("at_place"))
         change = change.values({name: sa.bindparam(name) for name in _ERASABLE})
         rows = [{"at_place": r.position} | {name: getattr(r, name) for name in _ERASABLE} for r in told]
         with self._database.transaction(exclusive=True) as connection:
@@ -209,7 +126,7 @@ class AuditRepository(Repository):
 
     def read_head(self) -> str:
         """Return the link of the last event; `START` before the first event."""
-        query = sa.select(_EVENT.c.link).order_by(_EVENT.c.position.desc()).limit(1)
+        query = sa.select(EVENT.c.link).order_by(EVENT.c.position.desc()).limit(1)
         found = self._database.read_rows(query)
         return str(found[0][0]) if found else START
 
@@ -218,7 +135,7 @@ class AuditRepository(Repository):
 
         Histories are sorted by the position of their last answer.
         """
-        e = _EVENT.c
+        e = EVENT.c
         query = (
             sa.select(
                 e.person,
@@ -235,23 +152,23 @@ class AuditRepository(Repository):
 
     def count_refused(self) -> dict[str, int]:
         """Return each person's number of answers that do not count because another answer arrived first."""
-        query = sa.select(_EVENT.c.person, sa.func.count()).where(_EVENT.c.kind == REFUSED)
-        return dict(self._database.read_tuples(query.group_by(_EVENT.c.person)))
+        query = sa.select(EVENT.c.person, sa.func.count()).where(EVENT.c.kind == REFUSED)
+        return dict(self._database.read_tuples(query.group_by(EVENT.c.person)))
 
     def find_withdrawn(self) -> set[str]:
         """Return the ids of questions and assignments whose answer was withdrawn at least once."""
-        query = sa.select(_EVENT.c.asked_id).where(_EVENT.c.kind == "withdrawn").distinct()
+        query = sa.select(EVENT.c.asked_id).where(EVENT.c.kind == "withdrawn").distinct()
         return {asked_id for (asked_id,) in self._database.read_tuples(query)}
 
     def read_steps(self, since: int) -> list[TrailStep]:
         """Return all events at position `since` and later, in order."""
-        columns = (_EVENT.c[name] for name in TrailStep._fields)
-        query = sa.select(*columns).where(_EVENT.c.position >= since).order_by(_EVENT.c.position)
+        columns = (EVENT.c[name] for name in TrailStep._fields)
+        query = sa.select(*columns).where(EVENT.c.position >= since).order_by(EVENT.c.position)
         return [TrailStep(*row) for row in self._database.read_tuples(query)]
 
     def read_end(self) -> int:
         """Return the position of the next event."""
-        last = self._database.read_rows(sa.select(sa.func.max(_EVENT.c.position)))[0][0]
+        last = self._database.read_rows(sa.select(sa.func.max(EVENT.c.position)))[0][0]
         return 0 if last is None else int(last) + 1
 
     def count_design(self) -> tuple[int, ...]:
@@ -268,12 +185,12 @@ def append_events(connection: sa.Connection, events: Sequence[AuditEvent]) -> No
     keys = [event.key for event in events if event.key is not None]
     known = set()
     if keys:
-        known = set(connection.execute(sa.select(_EVENT.c.key).where(_EVENT.c.key.in_(keys))).scalars())
+        known = set(connection.execute(sa.select(EVENT.c.key).where(EVENT.c.key.in_(keys))).scalars())
     fresh = [event for event in events if event.key is None or event.key not in known]
     if not fresh:
         return
     lock_exclusive(connection)
-    query = sa.select(_EVENT.c.position, _EVENT.c.link).order_by(_EVENT.c.position.desc()).limit(1)
+    query = sa.select(EVENT.c.position, EVENT.c.link).order_by(EVENT.c.position.desc()).limit(1)
     last = connection.execute(query).first()
     position, link = (last.position + 1, last.link) if last else (0, START)
     at = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -285,11 +202,11 @@ def append_events(connection: sa.Connection, events: Sequence[AuditEvent]) -> No
         salt = secrets.token_hex(8) if comment else ""
         record = AuditRecord(
             kind=event.kind, way=event.way, seconds=event.seconds, key=event.key, **given,
-            position=place, at=at, salt=salt, comment_digest=_hash_comment(salt, comment), link="",
+            position=place, at=at, salt=salt, comment_digest=hash_comment(salt, comment), link="",
         )  # fmt: skip
         link = record.find_link(link)
         records.append(row_of(replace(record, link=link)))
-    execute_many(connection, sa.insert(_EVENT), records)
+    execute_many(connection, sa.insert(EVENT), records)
 
 
 def _make_storable(told: Any) -> Any:
@@ -299,7 +216,3 @@ def _make_storable(told: Any) -> Any:
     if isinstance(told, Mapping):
         return {make_storable(str(name)): _make_storable(value) for name, value in told.items()}
     return [_make_storable(value) for value in told] if isinstance(told, list | tuple) else told
-
-
-def _hash_comment(salt: str, comment: str) -> str:
-    return sha256(f"{salt}:{comment}".encode()).hexdigest() if comment else ""

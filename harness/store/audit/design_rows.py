@@ -12,31 +12,33 @@ import orjson
 import sqlalchemy as sa
 
 from oversight.harness.store.database import Repository
-from oversight.harness.store.open_answers import DrawnExpert
 from oversight.harness.store.serialization import read_json
-from oversight.harness.store.tables.content_tables import (
-    AnswerRow,
-    AssignmentRow,
-    ControlAnswerRow,
-    ControlQuestionRow,
-    GoldItemRow,
-    ItemDrawRow,
-    ItemRow,
-    OpenAnswerRow,
-    PoolItemRow,
-    QuestionRow,
-    RatingRow,
-    UnitDrawRow,
-    UnitRow,
+from oversight.harness.store.tables.study_tables import (
+    ANSWER,
+    ASSIGNMENT,
+    CONTROL,
+    CONTROL_ANSWER,
+    GOLD,
+    ITEM,
+    ITEM_DRAW,
+    OPEN_ANSWER,
+    POOL_ITEM,
+    QUESTION,
+    RATING,
+    UNIT,
+    UNIT_DRAW,
+    ControlQuestion,
+    DrawnExpert,
+    ItemDraw,
 )
-from oversight.harness.store.tables.insertion import count_rows
+from oversight.harness.store.tables.table_maker import is_json
 from oversight.harness.types import Assignment, Question
 
-_POSITION = ItemRow.__table__.c.position
+_POSITION = ITEM.c.position
 REPLIES: dict[str, tuple[sa.Table, str, str]] = {
-    "answer": (AnswerRow.__table__, "question_id", "verdict"),
-    "control_answer": (ControlAnswerRow.__table__, "question_id", "verdict"),
-    "rating": (RatingRow.__table__, "assignment_id", "label"),
+    "answer": (ANSWER, "question_id", "verdict"),
+    "control_answer": (CONTROL_ANSWER, "question_id", "verdict"),
+    "rating": (RATING, "assignment_id", "label"),
 }
 """Tables of replies by name, each with its columns of ids and of values."""
 REPLY_TABLES = tuple(REPLIES)
@@ -74,33 +76,19 @@ class DesignPart:
 
 DESIGN_PARTS = {
     "questions": DesignPart(
-        QuestionRow.__table__, tuple(f.name for f in fields(Question)), ("option", "expert", "id"), True
+        QUESTION, tuple(f.name for f in fields(Question)), ("option", "expert", "id"), True
     ),
     "assignments": DesignPart(
-        AssignmentRow.__table__, tuple(f.name for f in fields(Assignment)), ("annotator", "id"), True
+        ASSIGNMENT, tuple(f.name for f in fields(Assignment)), ("annotator", "id"), True
     ),
-    "controls": DesignPart(
-        ControlQuestionRow.__table__,
-        ("id", "kind", "item_id", "option", "expert", "n_options", "seed", "original", "place"),
-        ("id",),
-    ),
-    "gold": DesignPart(GoldItemRow.__table__, ("id", "text", "options", "permutation", "truth"), ("id",)),
-    "draws": DesignPart(
-        ItemDrawRow.__table__,
-        ("batch", "wanted", "items", "remaining", "pool", "seed", "strata"),
-        ("batch",),
-    ),
-    "drawn_items": DesignPart(
-        PoolItemRow.__table__, ("item_id", "stratum", "batch", "chance"), ("item_id",), True
-    ),
+    "controls": DesignPart(CONTROL, tuple(f.name for f in fields(ControlQuestion)), ("id",)),
+    "gold": DesignPart(GOLD, ("id", "text", "options", "permutation", "truth"), ("id",)),
+    "draws": DesignPart(ITEM_DRAW, tuple(f.name for f in fields(ItemDraw))[:-1], ("batch",)),
+    "drawn_items": DesignPart(POOL_ITEM, ("item_id", "stratum", "batch", "chance"), ("item_id",), True),
     # The ids of open answers and units are hashes of their texts, which may be confidential.
-    "open_answers": DesignPart(OpenAnswerRow.__table__, ("id", "item_id", "model"), ("id",)),
-    "units": DesignPart(
-        UnitRow.__table__, ("id", "item_id", "answer", "place", "points", "field", "origin"), ("id",)
-    ),
-    "unit_draws": DesignPart(
-        UnitDrawRow.__table__, tuple(f.name for f in fields(DrawnExpert)), ("row", "attempt")
-    ),
+    "open_answers": DesignPart(OPEN_ANSWER, ("id", "item_id", "model"), ("id",)),
+    "units": DesignPart(UNIT, ("id", "item_id", "answer", "place", "points", "field", "origin"), ("id",)),
+    "unit_draws": DesignPart(UNIT_DRAW, tuple(f.name for f in fields(DrawnExpert)), ("row", "attempt")),
 }
 
 
@@ -158,16 +146,14 @@ class DesignRepository(Repository):
         If the part is sorted by item, rows about items that do not exist are omitted.
         """
         part = DESIGN_PARTS[name]
-        json = [column for column in part.columns if isinstance(part.table.c[column].type, sa.JSON)]
-        json += [column for column in ("propensities", "options", "permutation") if column in part.columns]
-        places = [part.columns.index(column) for column in dict.fromkeys(json)]
+        places = [place for place, column in enumerate(part.columns) if is_json(part.table.c[column])]
         columns = [
             sa.cast(part.table.c[column], sa.Text) if place in places else part.table.c[column]
             for place, column in enumerate(part.columns)
         ]
         query = sa.select(*columns)
         if part.by_item:
-            query = query.join_from(part.table, ItemRow.__table__).order_by(_POSITION)
+            query = query.join_from(part.table, ITEM).order_by(_POSITION)
         for column in (part.table.c[name] for name in part.order):
             # Texts are sorted by code point, independent of the server's locale.
             is_plain = self._database.is_file or column.type.python_type is not str
@@ -191,11 +177,8 @@ class DesignRepository(Repository):
 
     def count_parts(self) -> dict[str, int]:
         """Return the number of rows of each part of the design."""
-        with self._database.transaction() as connection:
-            return {
-                name: count_rows(connection, part.table, *_limit_to_drawn(name))
-                for name, part in DESIGN_PARTS.items()
-            }
+        count = self._database.count
+        return {name: count(part.table, *_limit_to_drawn(name)) for name, part in DESIGN_PARTS.items()}
 
     def read_answers(self, table: str) -> Iterator[StoredAnswerValue]:
         """Yield all answers in one of the `REPLY_TABLES`, in order of arrival."""
@@ -207,8 +190,7 @@ class DesignRepository(Repository):
 
     def count_replies(self) -> int:
         """Return the number of stored answers of all kinds."""
-        with self._database.transaction() as connection:
-            return sum(count_rows(connection, table) for table, _, _ in REPLIES.values())
+        return sum(self._database.count(table) for table, _, _ in REPLIES.values())
 
 
 def _limit_to_drawn(name: str) -> tuple[sa.ColumnElement[bool], ...]:
@@ -216,7 +198,7 @@ def _limit_to_drawn(name: str) -> tuple[sa.ColumnElement[bool], ...]:
 
     Only ``drawn_items`` has a condition, which omits undrawn items of the pool.
     """
-    return (PoolItemRow.__table__.c.batch > 0,) if name == "drawn_items" else ()
+    return (POOL_ITEM.c.batch > 0,) if name == "drawn_items" else ()
 
 
 @lru_cache(maxsize=4096)

@@ -4,86 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
-from oversight.harness.store.audit.audit_trail import AuditEvent, append_events
+from oversight.harness.store.audit.audit_trail import append_events
 from oversight.harness.store.database import Repository
-from oversight.harness.store.tables.audit_tables import AbsenceRow, AnswerLinkRow, HandoverRow
 from oversight.harness.store.tables.insertion import execute_many, row_of, select_values, upsert
-from oversight.harness.store.tables.labelling_tables import LabelTaskRow
-
-_ABSENCE, _LINK = AbsenceRow.__table__, AnswerLinkRow.__table__
-_HANDOVER, _TASK = HandoverRow.__table__, LabelTaskRow.__table__
-
-
-@dataclass(frozen=True, slots=True)
-class Absence:
-    """An expert's absence, from the day `since` through the day `until` (ISO 8601 dates).
-
-    `until` is empty if the absence is permanent.
-    """
-
-    expert: str
-    since: str
-    until: str = ""
-    reason: str = ""
-
-    @property
-    def is_for_good(self) -> bool:
-        """Whether the absence is permanent."""
-        return not self.until
-
-    def holds(self, day: date) -> bool:
-        """Whether the absence lasts until the given day or longer; its first day is not checked."""
-        return not self.until or day.isoformat() <= self.until
-
-
-@dataclass(frozen=True, slots=True)
-class Handover:
-    """A question reassigned from the expert `giver` to the expert `taker`.
-
-    `place` was the question's place in the first expert's queue; None if it was in no queue.
-    """
-
-    asked_id: str
-    giver: str
-    taker: str
-    place: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerLink:
-    """An expert's link to the answer page, which asks for a personal code; only the code's hash is stored.
-
-    Attributes
-    ----------
-    id
-        Public identifier of the link, a part of the page's address.
-    expert
-        The expert who uses the link.
-    token_digest, session_digest
-        SHA-256, in hexadecimal, of the personal code and of the cookie of a browser that signed in with it.
-    created, expires, revoked, seen
-        Times in ISO 8601 and UTC; `seen` is the last use. `revoked` is empty for a link that was not
-        revoked, and `seen` for an unused link.
-    """
-
-    id: str
-    expert: str
-    token_digest: str
-    session_digest: str
-    created: str
-    expires: str
-    revoked: str = ""
-    seen: str = ""
-
-    def opens(self, now: datetime) -> bool:
-        """Whether the link opens the page at the given time."""
-        return not self.revoked and write_moment(now) < self.expires
+from oversight.harness.store.tables.study_tables import (
+    ABSENCE,
+    HANDOVER,
+    LINK,
+    TASK,
+    Absence,
+    AnswerLink,
+    AuditEvent,
+    Handover,
+    write_moment,
+)
 
 
 class PeopleRepository(Repository):
@@ -96,14 +35,14 @@ class PeopleRepository(Repository):
     def read_absences(self) -> dict[str, Absence]:
         """Return the absences that last at least until today (UTC), by expert."""
         day = datetime.now(UTC).date()
-        found = self._database.read_table(Absence, _ABSENCE, _ABSENCE.c.expert)
+        found = self._database.read_table(Absence, ABSENCE, ABSENCE.c.expert)
         return {absence.expert: absence for absence in found if absence.holds(day)}
 
     def add_absence(self, absence: Absence) -> None:
         """Record that an expert is absent, replacing an earlier record."""
         told = {"since": absence.since, "until": absence.until}
         with self._database.transaction(exclusive=True) as connection:
-            upsert(connection, _ABSENCE, [row_of(absence)])
+            upsert(connection, ABSENCE, [row_of(absence)])
             event = AuditEvent(
                 kind="absent", way="command", person=absence.expert, comment=absence.reason, detail=told
             )
@@ -112,7 +51,7 @@ class PeopleRepository(Repository):
     def end_absence(self, expert: str) -> bool:
         """Record that an expert is back. Returns whether they had been absent."""
         with self._database.transaction(exclusive=True) as connection:
-            gone = connection.execute(sa.delete(_ABSENCE).where(_ABSENCE.c.expert == expert))
+            gone = connection.execute(sa.delete(ABSENCE).where(ABSENCE.c.expert == expert))
             if gone.rowcount:
                 append_events(connection, [AuditEvent(kind="returned", way="command", person=expert)])
             return bool(gone.rowcount)
@@ -122,7 +61,7 @@ class PeopleRepository(Repository):
 
         If a question was reassigned several times, one handover leads from its first expert to its last.
         """
-        handovers = self._database.read_table(Handover, _HANDOVER, _HANDOVER.c.asked_id)
+        handovers = self._database.read_table(Handover, HANDOVER, HANDOVER.c.asked_id)
         return {found.asked_id: found for found in handovers}
 
     def hand_over(self, given: Sequence[tuple[str, str, str]], reason: str) -> None:
@@ -138,8 +77,8 @@ class PeopleRepository(Repository):
         known, created = self.read_handovers(), datetime.now(UTC).isoformat(timespec="seconds")
         with self._database.transaction(exclusive=True) as connection:
             ids = [asked_id for asked_id, _, _ in given]
-            of_these = self._database.among(_TASK.c.question_id, ids)
-            query = sa.select(_TASK.c.question_id, _TASK.c.place).where(of_these)
+            of_these = self._database.among(TASK.c.question_id, ids)
+            query = sa.select(TASK.c.question_id, TASK.c.place).where(of_these)
             places = {row.question_id: row.place for row in connection.execute(query)}
             rows, events = list[Handover](), list[AuditEvent]()
             for asked_id, giver, taker in given:
@@ -151,8 +90,8 @@ class PeopleRepository(Repository):
                 events.append(
                     AuditEvent(kind="handover", way="command", asked_id=asked_id, comment=reason, detail=told)
                 )
-            upsert(connection, _HANDOVER, [{**row_of(row), "created": created} for row in rows])
-            gone = sa.delete(_TASK).where(_TASK.c.question_id == sa.bindparam("q"))
+            upsert(connection, HANDOVER, [{**row_of(row), "created": created} for row in rows])
+            gone = sa.delete(TASK).where(TASK.c.question_id == sa.bindparam("q"))
             execute_many(connection, gone, [{"q": asked_id} for asked_id in ids])
             append_events(connection, events)
 
@@ -161,7 +100,7 @@ class PeopleRepository(Repository):
         with self._database.transaction(exclusive=True) as connection:
             for link in links:
                 connection.execute(_revoke(link.expert, link.created))
-            execute_many(connection, sa.insert(_LINK), [row_of(link) for link in links])
+            execute_many(connection, sa.insert(LINK), [row_of(link) for link in links])
 
     def revoke_links(self, expert: str) -> bool:
         """Revoke an expert's links. Returns whether one of them was still valid."""
@@ -173,34 +112,29 @@ class PeopleRepository(Repository):
 
     def find_link(self, link_id: str) -> AnswerLink | None:
         """Return the link with the given id, or None."""
-        query = select_values(AnswerLink, _LINK).where(_LINK.c.id == link_id)
+        query = select_values(AnswerLink, LINK).where(LINK.c.id == link_id)
         return next(iter(self._database.read_values(AnswerLink, query)), None)
 
     def find_open(self, expert: str, now: datetime) -> AnswerLink | None:
         """Return the expert's link that is valid at the time `now`, or None."""
-        query = select_values(AnswerLink, _LINK).where(_LINK.c.expert == expert, _LINK.c.revoked == "")
+        query = select_values(AnswerLink, LINK).where(LINK.c.expert == expert, LINK.c.revoked == "")
         return next((link for link in self._database.read_values(AnswerLink, query) if link.opens(now)), None)
 
     def read_links(self) -> list[AnswerLink]:
         """Return all links, sorted by expert and time of creation."""
-        return self._database.read_table(AnswerLink, _LINK, _LINK.c.expert, _LINK.c.created, _LINK.c.id)
+        return self._database.read_table(AnswerLink, LINK, LINK.c.expert, LINK.c.created, LINK.c.id)
 
     def find_link_ids(self, expert: str) -> list[str]:
         """Return the ids of an expert's links, including revoked and expired ones, oldest first."""
-        query = sa.select(_LINK.c.id).where(_LINK.c.expert == expert).order_by(_LINK.c.created, _LINK.c.id)
+        query = sa.select(LINK.c.id).where(LINK.c.expert == expert).order_by(LINK.c.created, LINK.c.id)
         return [row.id for row in self._database.read_rows(query)]
 
     def note_seen(self, link_id: str) -> None:
         """Record that a link was used now; does nothing if the database is busy."""
         now = write_moment(datetime.now(UTC))
         with suppress(StoreError), self._database.unless_busy() as connection:
-            connection.execute(sa.update(_LINK).where(_LINK.c.id == link_id).values(seen=now))
-
-
-def write_moment(moment: datetime) -> str:
-    """Convert a time to UTC and format it for storage, so that sorting the texts sorts the times."""
-    return moment.astimezone(UTC).isoformat(timespec="seconds")
+            connection.execute(sa.update(LINK).where(LINK.c.id == link_id).values(seen=now))
 
 
 def _revoke(expert: str, now: str) -> sa.Update:
-    return sa.update(_LINK).where(_LINK.c.expert == expert, _LINK.c.revoked == "").values(revoked=now)
+    return sa.update(LINK).where(LINK.c.expert == expert, LINK.c.revoked == "").values(revoked=now)

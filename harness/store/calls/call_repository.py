@@ -22,14 +22,22 @@ from oversight.harness.errors import Fault
 from oversight.harness.store.database import Repository, repeated, split_into_batches
 from oversight.harness.store.runs import write_predictions
 from oversight.harness.store.tables.insertion import insert_into, row_of, select_values, upsert
-from oversight.harness.store.tables.run_tables import BatchRow, CallRow, LedgerRow, PredictionRow, ProbeRow
+from oversight.harness.store.tables.study_tables import (
+    BATCH,
+    CALL,
+    LEDGER,
+    PREDICTION,
+    PROBE,
+    Batch,
+    ReservedAnswer,
+    StoredCall,
+)
 from oversight.harness.types import Prediction, PredictionStatus, Usage
 
-_LEDGER, _PREDICTION = LedgerRow.__table__, PredictionRow.__table__
 _USED = ("requests", "input_tokens", "output_tokens")
 
 Booked: TypeAlias = Literal["charged", "paid", "under way"]
-"""Kinds of ledger rows that sum usage; a run has at most one row of each kind. See `LedgerRow`."""
+"""Kinds of ledger rows that sum usage; a run has at most one row of each kind. See `LEDGER`."""
 Uncertain: TypeAlias = Literal["retry", "hold"]
 """Choice for answers that a dead process left unfinished: ask again, or record them as failed."""
 
@@ -38,8 +46,8 @@ def book(connection: sa.Connection, run_id: str, kind: Booked, used: Usage) -> N
     """Add usage to a run's row of this kind in the ledger, creating the row if needed."""
     amounts = {name: getattr(used, name) for name in (*_USED, "answers")}
     key = {"run_id": run_id, "kind": kind, "item_id": "", "sample": 0}
-    insert = insert_into(_LEDGER, connection.dialect).values(**key, **amounts)
-    more = {name: _LEDGER.c[name] + value for name, value in amounts.items()}
+    insert = insert_into(LEDGER, connection.dialect).values(**key, **amounts)
+    more = {name: LEDGER.c[name] + value for name, value in amounts.items()}
     connection.execute(insert.on_conflict_do_update(index_elements=list(key), set_=more))
 
 
@@ -48,7 +56,7 @@ def _hold(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> None:
 
     If the answer already has a stored prediction, the failed prediction replaces it and includes its usage.
     """
-    t, held = _PREDICTION.c, []
+    t, held = PREDICTION.c, []
     reason = (
         f"{Fault.LOST}: the call was unfinished when its process ended; the endpoint may have answered it"
     )
@@ -77,48 +85,6 @@ UNDER_WAY = ("sending", "sent")
 
 
 @dataclass(frozen=True, slots=True)
-class StoredCall:
-    """A model call; its fields are the columns of `oversight.harness.store.tables.run_tables.CallRow`."""
-
-    key: str
-    request: str
-    reply: str
-    finish: str
-    input_tokens: int
-    output_tokens: int
-    usd: float | None
-    ms: float
-    error: str
-    created: str
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """A batch submitted to a Batch API; `remote_id` is None until the endpoint returned it.
-
-    `requests` are the (item id, sample) pairs of the batch.
-    """
-
-    marker: str
-    run_id: str
-    remote_id: str | None
-    state: str
-    requests: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ReservedAnswer:
-    """Reserved usage of an unfinished answer: its usage so far, and the maximum usage of its next call."""
-
-    run_id: str
-    item_id: str
-    sample: int
-    requests: int
-    input_tokens: int
-    output_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
 class Spending:
     """Changes to a run's paid usage and to the maximum usage of its unfinished calls."""
 
@@ -126,14 +92,12 @@ class Spending:
     under_way: Usage = field(default_factory=Usage)
 
 
-_BATCH, _PROBE = BatchRow.__table__, ProbeRow.__table__
 _PROGRAM = "program"
 """Name of the feature under which the digest of a program's files is stored."""
-_CALL = CallRow.__table__
-_SUMS = [_LEDGER.c[name] for name in (*_USED, "answers")]
+_SUMS = [LEDGER.c[name] for name in (*_USED, "answers")]
 _RESERVED = {"kind": "reserved", "answers": 1}
-_MADE = select_values(StoredCall, _CALL).where(_CALL.c.key.in_(sa.bindparam("keys", expanding=True)))
-_FOUND = _MADE.where(_CALL.c.error == "")
+_MADE = select_values(StoredCall, CALL).where(CALL.c.key.in_(sa.bindparam("keys", expanding=True)))
+_FOUND = _MADE.where(CALL.c.error == "")
 
 
 class CallRepository(Repository):
@@ -152,23 +116,23 @@ class CallRepository(Repository):
         request has none.
         """
         # This text matches only the request's field, because quotation marks inside texts are escaped.
-        free = _CALL.c.request.contains('"schema":null', autoescape=True)
-        query = select_values(StoredCall, _CALL).where(
-            _CALL.c.error == "", sa.not_(free) if has_schema else free
+        free = CALL.c.request.contains('"schema":null', autoescape=True)
+        query = select_values(StoredCall, CALL).where(
+            CALL.c.error == "", sa.not_(free) if has_schema else free
         )
-        latest = query.order_by(_CALL.c.created.desc()).limit(1)
+        latest = query.order_by(CALL.c.created.desc()).limit(1)
         return next(iter(self._database.read_values(StoredCall, latest)), None)
 
     @repeated(twice=True)
     def write_calls(self, calls: Sequence[StoredCall]) -> None:
         """Store calls in one transaction; a call replaces an earlier call with the same key."""
         with self._database.transaction() as connection:
-            upsert(connection, _CALL, [row_of(call) for call in calls])
+            upsert(connection, CALL, [row_of(call) for call in calls])
 
     def read_probe(self, endpoint: str, model: str, feature: str) -> bool | None:
         """Return whether a model at an endpoint offers a feature; None if this was not tested yet."""
-        same = (_PROBE.c.endpoint == endpoint, _PROBE.c.model == model, _PROBE.c.feature == feature)
-        rows = self._database.read_rows(sa.select(_PROBE.c.offered).where(*same))
+        same = (PROBE.c.endpoint == endpoint, PROBE.c.model == model, PROBE.c.feature == feature)
+        rows = self._database.read_rows(sa.select(PROBE.c.offered).where(*same))
         return bool(rows[0].offered) if rows else None
 
     def note_program(self, where: str, model: str, digest: str, *, replaces: bool) -> str:
@@ -176,11 +140,11 @@ class CallRepository(Repository):
 
         An existing digest is kept unless `replaces` is set.
         """
-        same = (_PROBE.c.endpoint == where, _PROBE.c.model == model, _PROBE.c.feature == _PROGRAM)
+        same = (PROBE.c.endpoint == where, PROBE.c.model == model, PROBE.c.feature == _PROGRAM)
         if replaces:
-            self._database.write_rows(sa.delete(_PROBE).where(*same), [{}])
+            self._database.write_rows(sa.delete(PROBE).where(*same), [{}])
         self.add_probe(where, model, _PROGRAM, offered=True, detail=digest)
-        return str(self._database.read_rows(sa.select(_PROBE.c.detail).where(*same))[0].detail)
+        return str(self._database.read_rows(sa.select(PROBE.c.detail).where(*same))[0].detail)
 
     @repeated(twice=True)
     def add_probe(self, endpoint: str, model: str, feature: str, *, offered: bool, detail: str) -> None:
@@ -188,37 +152,37 @@ class CallRepository(Repository):
         finding = {"endpoint": endpoint, "model": model, "feature": feature}
         result = {"offered": offered, "detail": detail}
         with self._database.transaction() as connection:
-            insert = insert_into(_PROBE, connection.dialect).values(**finding, **result)
-            is_missing = sa.not_(_PROBE.c.offered)
+            insert = insert_into(PROBE, connection.dialect).values(**finding, **result)
+            is_missing = sa.not_(PROBE.c.offered)
             connection.execute(
                 insert.on_conflict_do_update(index_elements=list(finding), set_=result, where=is_missing)
             )
 
     def add_batch(self, batch: Batch) -> None:
         """Store a batch that is about to be submitted."""
-        self._database.write_rows(sa.insert(_BATCH), [row_of(batch)])
+        self._database.write_rows(sa.insert(BATCH), [row_of(batch)])
 
     def update_batch(self, marker: str, *, remote_id: str | None, state: str) -> None:
         """Store the state of a batch."""
-        statement = sa.update(_BATCH).where(_BATCH.c.marker == marker)
+        statement = sa.update(BATCH).where(BATCH.c.marker == marker)
         self._database.write_rows(statement, [{"remote_id": remote_id, "state": state}])
 
     def read_batches(self, run_id: str, states: Collection[str]) -> list[Batch]:
         """Return the batches of a run whose state is one of `states`."""
-        query = sa.select(_BATCH).where(_BATCH.c.run_id == run_id, _BATCH.c.state.in_(states))
-        batches = self._database.read_values(Batch, query.order_by(_BATCH.c.marker))
+        query = sa.select(BATCH).where(BATCH.c.run_id == run_id, BATCH.c.state.in_(states))
+        batches = self._database.read_values(Batch, query.order_by(BATCH.c.marker))
         return [replace(batch, requests=tuple((i, s) for i, s in batch.requests)) for batch in batches]
 
     def read_remote_ids(self) -> set[str]:
         """Return the ids that endpoints gave to batches."""
-        query = sa.select(_BATCH.c.remote_id).where(_BATCH.c.remote_id.is_not(None))
+        query = sa.select(BATCH.c.remote_id).where(BATCH.c.remote_id.is_not(None))
         return {row.remote_id for row in self._database.read_rows(query)}
 
     @repeated(twice=True)
     def reserve(self, answers: Sequence[ReservedAnswer]) -> None:
         """Store reservations in one transaction; each replaces an earlier reservation of the same answer."""
         with self._database.transaction() as connection:
-            upsert(connection, _LEDGER, [row_of(answer) | _RESERVED for answer in answers])
+            upsert(connection, LEDGER, [row_of(answer) | _RESERVED for answer in answers])
 
     def charge_left(self, run_id: str, uncertain: Uncertain = "retry") -> Usage:
         """Remove the reservations that a dead process left for a run. Returns their maximum usage.
@@ -228,7 +192,7 @@ class CallRepository(Repository):
         requested again automatically. If it is ``"retry"``, the run is charged for the usage, and requests
         the answers again.
         """
-        reserved = sa.delete(_LEDGER).where(*_of_run(run_id, "reserved")).returning(_LEDGER)
+        reserved = sa.delete(LEDGER).where(*_of_run(run_id, "reserved")).returning(LEDGER)
         with self._database.transaction() as connection:
             rows = connection.execute(reserved).all()
             requests, sent, received = (sum(getattr(row, name) for row in rows) for name in _USED)
@@ -263,7 +227,7 @@ class CallRepository(Repository):
         with self._database.transaction() as connection:
             charge = self._read(run_id, "under way") or Usage()
             charge.answers = charge.requests
-            connection.execute(sa.delete(_LEDGER).where(*_of_run(run_id, "under way")))
+            connection.execute(sa.delete(LEDGER).where(*_of_run(run_id, "under way")))
             if charge != Usage():
                 book(connection, run_id, "charged", charge)
         return charge
@@ -279,4 +243,4 @@ class CallRepository(Repository):
 
 
 def _of_run(run_id: str, kind: str) -> tuple[sa.ColumnElement[bool], ...]:
-    return _LEDGER.c.run_id == run_id, _LEDGER.c.kind == kind
+    return LEDGER.c.run_id == run_id, LEDGER.c.kind == kind

@@ -11,53 +11,20 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
 from oversight.harness.errors import RunHeld, StoreError
-from oversight.harness.platform import host_name, is_gone, machine_id, process_start
+from oversight.harness.platform import host_name, machine_id, process_start
 from oversight.harness.store.database import Repository, repeated
-from oversight.harness.store.tables.insertion import count_rows, select_values, upsert
-from oversight.harness.store.tables.run_tables import RunLockRow
+from oversight.harness.store.tables.insertion import select_values, upsert
+from oversight.harness.store.tables.study_tables import RUN_LOCK, RunLock
 
 _LOOK = 0.5  # seconds between two attempts to take a lock
 _CHECKED = 5.0
 """Minimum seconds between two checks whether another command has taken over a lock."""
-_LOCK = RunLockRow.__table__
 _NOW = sa.extract("epoch", sa.func.current_timestamp())
 """Current time in seconds by the clock of the database, because the clocks of machines differ."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunLock:
-    """The process that works on a run; see `RunLockRow` for the fields."""
-
-    run_id: str
-    owner: str
-    host: str
-    machine: str
-    pid: int
-    started: str
-    since: float
-
-    def __str__(self) -> str:
-        """Return a sentence with host, process and time, for messages."""
-        since = datetime.fromtimestamp(self.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        return f"process {self.pid} on {self.host} has been working on this run since {since}"
-
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether the lock's process is on another machine."""
-        return self.machine != machine_id()
-
-    def is_held(self, *, take_over: bool = False) -> bool:
-        """Whether the lock's process is running or cannot be checked.
-
-        With `take_over`, a process on another machine counts as ended.
-        """
-        return not is_gone(self.machine, self.pid, self.started) and not (take_over and self.is_elsewhere)
 
 
 class LockRepository(Repository):
@@ -111,7 +78,9 @@ class LockRepository(Repository):
         """
         pid = os.getpid()
         with self._database.transaction(exclusive=True) as connection:
-            found = [RunLock(**row) for row in connection.execute(select_values(RunLock, _LOCK)).mappings()]
+            found = [
+                RunLock(**row) for row in connection.execute(select_values(RunLock, RUN_LOCK)).mappings()
+            ]
             for lock in found:
                 if lock.run_id in runs and lock.is_held(take_over=take_over):
                     return lock
@@ -124,23 +93,22 @@ class LockRepository(Repository):
                 "started": process_start(pid),
                 "since": now,
             }
-            upsert(connection, _LOCK, [{"run_id": run_id, **mine} for run_id in runs])
+            upsert(connection, RUN_LOCK, [{"run_id": run_id, **mine} for run_id in runs])
         return None
 
     def find_held(self) -> list[RunLock]:
         """Return all locks except those whose process has certainly ended."""
-        return [lock for lock in self._database.read_table(RunLock, _LOCK) if lock.is_held()]
+        return [lock for lock in self._database.read_table(RunLock, RUN_LOCK) if lock.is_held()]
 
     def count(self, owner: str) -> int:
         """Return the number of locks that an owner holds."""
-        with self._database.transaction() as connection:
-            return count_rows(connection, _LOCK, _LOCK.c.owner == owner)
+        return self._database.count(RUN_LOCK, RUN_LOCK.c.owner == owner)
 
     @repeated(twice=True)
     def release(self, owner: str) -> None:
         """Release an owner's locks."""
         with self._database.transaction() as connection:
-            connection.execute(sa.delete(_LOCK).where(_LOCK.c.owner == owner))
+            connection.execute(sa.delete(RUN_LOCK).where(RUN_LOCK.c.owner == owner))
 
 
 class HeldLocks:

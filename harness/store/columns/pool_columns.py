@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,52 +11,17 @@ import sqlalchemy as sa
 from oversight.harness.arrays import IntArray
 from oversight.harness.columns import ItemIndex, ItemPool, weigh_draws
 from oversight.harness.store.database import Repository
-from oversight.harness.store.tables.content_tables import ItemDrawRow, ItemRow, PoolItemRow
 from oversight.harness.store.tables.insertion import row_of
+from oversight.harness.store.tables.study_tables import ITEM, ITEM_DRAW, POOL_ITEM, ItemDraw
 
-_DRAW, _POOL, _ITEM = ItemDrawRow.__table__, PoolItemRow.__table__, ItemRow.__table__.c
+_ITEM = ITEM.c
 _EQUAL = 1e-9
 """Weights that differ by at most this much count as equal."""
 _TAKE = (
-    sa.update(_POOL)
-    .where(_POOL.c.item_id == sa.bindparam("taken"))
+    sa.update(POOL_ITEM)
+    .where(POOL_ITEM.c.item_id == sa.bindparam("taken"))
     .values(batch=sa.bindparam("by"), chance=sa.bindparam("with"))
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemDraw:
-    """One draw of items from the undrawn items of the pool.
-
-    Unless items have individual probabilities, each undrawn item is drawn with probability
-    `items` / `remaining`.
-
-    Attributes
-    ----------
-    batch
-        Number of the draw, from 1.
-    wanted
-        Requested number of questions.
-    items, remaining
-        Number of items in this draw, and number of undrawn items before it.
-    pool
-        Number of items in the pool.
-    seed
-        Seed of the draw.
-    strata
-        Description of how the strata were formed.
-    created
-        Time of the draw in ISO 8601.
-    """
-
-    batch: int
-    wanted: int
-    items: int
-    remaining: int
-    pool: int
-    seed: int
-    strata: str
-    created: str
 
 
 class PoolRepository(Repository):
@@ -65,15 +29,15 @@ class PoolRepository(Repository):
 
     def read_draws(self) -> list[ItemDraw]:
         """Return all draws of items from the pool, in order; empty if the study asks about every item."""
-        return self._database.read_table(ItemDraw, _DRAW, _DRAW.c.batch)
+        return self._database.read_table(ItemDraw, ITEM_DRAW, ITEM_DRAW.c.batch)
 
     def read_pool(self, index: ItemIndex) -> ItemPool | None:
         """Return the pool as arrays aligned with the item index; None if the study asks about every item."""
         counted = self.count_pool()
         if counted is None:
             return None
-        columns = (_ITEM.position, _POOL.c.stratum, _POOL.c.batch, _POOL.c.chance)
-        query = sa.select(*columns).join_from(PoolItemRow, ItemRow).where(_POOL.c.batch > 0)
+        columns = (_ITEM.position, POOL_ITEM.c.stratum, POOL_ITEM.c.batch, POOL_ITEM.c.chance)
+        query = sa.select(*columns).join_from(POOL_ITEM, ITEM).where(POOL_ITEM.c.batch > 0)
         rows = np.array(self._database.read_tuples(query), np.float64).reshape(-1, 4)
         place, size = rows[:, 0].astype(np.int64), counted[1]
         stratum = np.full(index.size, -1, np.int64)
@@ -95,8 +59,8 @@ class PoolRepository(Repository):
         """
         if not self.read_draws():
             return None
-        numbers = (sa.func.count().filter(_POOL.c.batch > 0), sa.func.count())
-        query: Any = sa.select(*numbers).select_from(PoolItemRow)
+        numbers = (sa.func.count().filter(POOL_ITEM.c.batch > 0), sa.func.count())
+        query: Any = sa.select(*numbers).select_from(POOL_ITEM)
         ((drawn, size),) = self._database.read_tuples(query)
         return drawn, size
 
@@ -104,29 +68,29 @@ class PoolRepository(Repository):
         """Return the ids of the drawn items; None if the study asks about every item."""
         if not self.read_draws():
             return None
-        query = sa.select(_POOL.c.item_id).where(_POOL.c.batch > 0)
+        query = sa.select(POOL_ITEM.c.item_id).where(POOL_ITEM.c.batch > 0)
         return {name for (name,) in self._database.read_tuples(query)}
 
     def read_members(self) -> set[str]:
         """Return the ids of all items of the pool."""
-        return {name for (name,) in self._database.read_tuples(sa.select(_POOL.c.item_id))}
+        return {name for (name,) in self._database.read_tuples(sa.select(POOL_ITEM.c.item_id))}
 
     def read_remaining(self) -> tuple[list[str], IntArray]:
         """Return ids and strata of the undrawn items, in source order."""
-        query = sa.select(_POOL.c.item_id, _POOL.c.stratum).join_from(PoolItemRow, ItemRow)
-        rows = self._database.read_tuples(query.where(_POOL.c.batch == 0).order_by(_ITEM.position))
+        query = sa.select(POOL_ITEM.c.item_id, POOL_ITEM.c.stratum).join_from(POOL_ITEM, ITEM)
+        rows = self._database.read_tuples(query.where(POOL_ITEM.c.batch == 0).order_by(_ITEM.position))
         return [name for name, _ in rows], np.array([stratum for _, stratum in rows], np.int64)
 
     def add_pool(self, ids: Sequence[str], stratum: IntArray) -> None:
         """Store all items of the pool as undrawn, each with the index of its stratum."""
         rows = zip(ids, stratum.tolist(), [0] * len(ids), strict=True)
-        self._database.add_rows(_POOL, ("item_id", "stratum", "batch"), rows)
+        self._database.add_rows(POOL_ITEM, ("item_id", "stratum", "batch"), rows)
 
     def add_draw(
         self, draw: ItemDraw, ids: Sequence[str], chances: Sequence[float | None] | None = None
     ) -> None:
         """Store a draw with its items and their inclusion probabilities (None if all are equal)."""
-        self._database.write_rows(_DRAW.insert(), [row_of(draw)])
+        self._database.write_rows(ITEM_DRAW.insert(), [row_of(draw)])
         each = zip(ids, chances or [None] * len(ids), strict=True)
         taken = [{"taken": name, "by": draw.batch, "with": chance} for name, chance in each]
         self._database.write_rows(_TAKE, taken)

@@ -18,12 +18,11 @@ from oversight.harness.errors import StoreError
 from oversight.harness.store.columns.study_columns import ColumnRepository
 from oversight.harness.store.database import Database, Repository
 from oversight.harness.store.runs import RunRepository
-from oversight.harness.store.tables.content_tables import ItemRow
-from oversight.harness.store.tables.run_tables import PredictionRow, RunColumnsRow, RunVersionRow
+from oversight.harness.store.tables.study_tables import ITEM, PREDICTION, RUN_COLUMNS, RUN_VERSION
 from oversight.harness.types import PredictionStatus, Source, Usage
 
-_PREDICTION = PredictionRow.__table__.c
-_KEPT, _VERSION = RunColumnsRow.__table__, RunVersionRow.__table__.c
+_PREDICTION = PREDICTION.c
+_VERSION = RUN_VERSION.c
 _READ = (
     *("item_id", "option", "status", "confidence", "reason", "source", "step"),
     *("attempts", "input_tokens", "output_tokens"),
@@ -80,8 +79,7 @@ class RunColumnsRepository(Repository):
     def has_answer(self, run_id: str) -> bool:
         """Whether a run has at least one answer that did not fail."""
         came = _PREDICTION.status != PredictionStatus.FAILED.value
-        query = sa.select(_PREDICTION.sample).where(_PREDICTION.run_id == run_id, came)
-        return bool(self._database.read_rows(query.limit(1)))
+        return self._database.has_rows(PREDICTION, _PREDICTION.run_id == run_id, came)
 
     def is_kept(self, run_id: str) -> bool:
         """Whether the columns of a run are cached."""
@@ -89,15 +87,14 @@ class RunColumnsRepository(Repository):
 
     def count_answers(self, run_id: str) -> int:
         """Return the number of stored answers of a run over all samples, from the cache if possible."""
-        kept = self._find(run_id, sa.select(_KEPT.c.counts))
+        kept = self._find(run_id, sa.select(RUN_COLUMNS.c.counts))
         return (
             self._runs.count_predictions(run_id) if kept is None else sum(u.answers for u in _usage_of(kept))
         )
 
     def keep(self, run_ids: Iterable[str]) -> None:
         """Cache the columns of finished runs, if the study has at least `WORTH_KEEPING` items."""
-        number = sa.select(sa.func.count()).select_from(ItemRow)
-        if self._database.read_rows(number)[0][0] >= WORTH_KEEPING:
+        if self._database.count(ITEM) >= WORTH_KEEPING:
             index = ColumnRepository(self._database).read_index()
             for run_id in run_ids:
                 if not self.is_kept(run_id):
@@ -107,7 +104,9 @@ class RunColumnsRepository(Repository):
         """Return the predictions of a run as columns; cache them if possible."""
         versions = self._database.read_rows(sa.select(_VERSION.version).where(_VERSION.run_id == run_id))
         with self._database.reading():
-            kept = self._find(run_id, sa.select(_KEPT.c.options, _KEPT.c.confidences, _KEPT.c.counts))
+            kept = self._find(
+                run_id, sa.select(RUN_COLUMNS.c.options, RUN_COLUMNS.c.confidences, RUN_COLUMNS.c.counts)
+            )
             # Older versions did not cache the steps, nor mark items whose samples failed.
             if kept is not None and _INCOMPLETE in kept.counts:
                 return _unpack(kept, index)
@@ -118,16 +117,16 @@ class RunColumnsRepository(Repository):
             row = {"run_id": run_id, "version": versions[0][0] if versions else 0, **_pack(found)}
             # If another process is writing, the columns are computed again next time.
             with contextlib.suppress(StoreError), self._database.unless_busy() as connection:
-                connection.execute(sa.delete(_KEPT).where(_KEPT.c.run_id == run_id))
-                connection.execute(sa.insert(_KEPT), row)
+                connection.execute(sa.delete(RUN_COLUMNS).where(RUN_COLUMNS.c.run_id == run_id))
+                connection.execute(sa.insert(RUN_COLUMNS), row)
         return found
 
     def _find(self, run_id: str, query: sa.Select[Any]) -> sa.Row[Any] | None:
         """Return a run's cached row; None if there is none or the run's predictions have changed since."""
         # A run without a version row has version 0, because the triggers have counted no changes yet.
-        versions = sa.outerjoin(_KEPT, RunVersionRow, _KEPT.c.run_id == _VERSION.run_id)
-        is_present = _KEPT.c.version == sa.func.coalesce(_VERSION.version, 0)
-        query = query.select_from(versions).where(_KEPT.c.run_id == run_id, is_present)
+        versions = sa.outerjoin(RUN_COLUMNS, RUN_VERSION, RUN_COLUMNS.c.run_id == _VERSION.run_id)
+        is_present = RUN_COLUMNS.c.version == sa.func.coalesce(_VERSION.version, 0)
+        query = query.select_from(versions).where(RUN_COLUMNS.c.run_id == run_id, is_present)
         rows = self._database.read_rows(query)
         return rows[0] if rows else None
 

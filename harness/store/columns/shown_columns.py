@@ -12,16 +12,15 @@ from oversight.harness.store.controls.control_questions import ControlRepository
 from oversight.harness.store.database import Repository
 from oversight.harness.store.serialization import read_json
 from oversight.harness.store.study_content import ContentRepository
-from oversight.harness.store.tables.content_tables import (
-    ControlQuestionRow,
-    ItemRow,
-    ItemSourceRow,
-    QuestionRow,
+from oversight.harness.store.tables.study_tables import (
+    CONTROL,
+    ITEM,
+    ITEM_SOURCE,
+    QUESTION,
 )
 from oversight.harness.types import Item
 
-_ITEM, _SOURCE = ItemRow.__table__, ItemSourceRow.__table__
-_ASKED = (QuestionRow.__table__.c, ControlQuestionRow.__table__.c)
+_ASKED = (QUESTION.c, CONTROL.c)
 
 WriteShown = Callable[[tuple[str, ...], tuple[int, ...]], tuple[str, Sequence[str]]]
 """Maps options and their permutation to the text that lists the options, and to each option's question."""
@@ -47,8 +46,7 @@ class ShownRepository(Repository):
 
         If so, the stored texts are those of the source.
         """
-        query = sa.select(_SOURCE.c.digest).where(_SOURCE.c.digest == digest)
-        return bool(self._database.read_rows(query))
+        return self._database.has_rows(ITEM_SOURCE, ITEM_SOURCE.c.digest == digest)
 
     def read_marks(self, write: WriteShown) -> tuple[dict[str, str], dict[str, int]]:
         """Return two dictionaries by question id: the expert, and a hash of the texts that the expert sees.
@@ -77,8 +75,8 @@ class ShownRepository(Repository):
         def write_json(options: str, permutation: str) -> tuple[str, Sequence[str]]:
             return write(tuple(read_json(options)), tuple(read_json(permutation)))
 
-        json = (sa.cast(column, sa.Text) for column in (_ITEM.c.options, _ITEM.c.permutation))
-        query = sa.select(_ITEM.c.id, _ITEM.c.text, *json)
+        json = (sa.cast(column, sa.Text) for column in (ITEM.c.options, ITEM.c.permutation))
+        query = sa.select(ITEM.c.id, ITEM.c.text, *json)
         with self._database.reading():
             for names, texts, options, permutations in self._database.read_portions(query):
                 yield names, zip(map(hash, texts), map(write_json, options, permutations), strict=True)

@@ -28,12 +28,11 @@ from oversight.harness.errors import BadInput
 from oversight.harness.registry import state_protocols
 from oversight.harness.store.database import Database, Repository
 from oversight.harness.store.serialization import read_json
-from oversight.harness.store.tables.audit_tables import HandoverRow
-from oversight.harness.store.tables.content_tables import AnswerRow, ItemRow, QuestionRow
+from oversight.harness.store.tables.study_tables import ANSWER, HANDOVER, ITEM, QUESTION
 from oversight.harness.types import SECOND_QUESTIONS, Verdict
 
 T = TypeVar("T")
-_ITEM, _QUESTION, _ANSWER = ItemRow.__table__.c, QuestionRow.__table__.c, AnswerRow.__table__.c
+_ITEM, _QUESTION, _ANSWER = ITEM.c, QUESTION.c, ANSWER.c
 _KIND: Mapping[str, int] = {
     Verdict.YES.value: YES,
     Verdict.NO.value: NO,
@@ -41,8 +40,7 @@ _KIND: Mapping[str, int] = {
     Verdict.SKIP.value: ABSTAINED,
 }
 _NONE_OF_THEM = -9
-_HANDOVER = HandoverRow.__table__.c
-_HANDED = sa.select(_HANDOVER.asked_id)
+_HANDED = sa.select(HANDOVER.c.asked_id)
 _IS_FOREIGN = sa.and_(_ANSWER.expert != _QUESTION.expert, _QUESTION.id.not_in(_HANDED))
 """Condition: another expert answered the question, although it was not reassigned."""
 
@@ -198,11 +196,11 @@ class ColumnRepository(Repository):
         numbers, chances = list[IntArray](), list[FloatArray]()
         offered: list[Sequence[float]] = []
         source = (
-            sa.join(QuestionRow, ItemRow, _QUESTION.item_id == _ITEM.id)
-            .outerjoin(AnswerRow, _ANSWER.question_id == _QUESTION.id)
-            .outerjoin(HandoverRow, _HANDOVER.asked_id == _QUESTION.id)
+            sa.join(QUESTION, ITEM, _QUESTION.item_id == _ITEM.id)
+            .outerjoin(ANSWER, _ANSWER.question_id == _QUESTION.id)
+            .outerjoin(HANDOVER, HANDOVER.c.asked_id == _QUESTION.id)
         )
-        holder = sa.func.coalesce(_ANSWER.expert, _HANDOVER.taker, _QUESTION.expert)
+        holder = sa.func.coalesce(_ANSWER.expert, HANDOVER.c.taker, _QUESTION.expert)
         recorded = sa.func.nullif(sa.cast(_QUESTION.propensities, sa.Text), "[]")
         said = sa.case(_KIND, value=_ANSWER.verdict, else_=_NONE_OF_THEM)
         query = sa.select(
@@ -237,7 +235,7 @@ class ColumnRepository(Repository):
         query = sa.select(_QUESTION.expert, _QUESTION.place, is_open).where(
             _QUESTION.protocol != SECOND_QUESTIONS
         )
-        query = query.select_from(sa.outerjoin(QuestionRow, AnswerRow, _ANSWER.question_id == _QUESTION.id))
+        query = query.select_from(sa.outerjoin(QUESTION, ANSWER, _ANSWER.question_id == _QUESTION.id))
         people, codes, places, names = dict[str, int](), list[int](), list[int](), list[str | None]()
         with self._database.reading():
             for experts, place, open_ids in self._database.read_portions(query):

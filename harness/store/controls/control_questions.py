@@ -10,40 +10,26 @@ import secrets
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from enum import StrEnum
 from operator import attrgetter
 
 import sqlalchemy as sa
 
-from oversight.harness.errors import StoreError
-from oversight.harness.store.audit.audit_trail import AuditEvent
 from oversight.harness.store.database import Database, Repository, split_into_batches
 from oversight.harness.store.replies import SORTED, ReplyFields, ReplyRepository, Response
 from oversight.harness.store.serialization import write_tuple
-from oversight.harness.store.tables.content_tables import (
-    ControlQuestionRow,
-    GoldItemRow,
-    QuestionKeyRow,
-    QuestionRow,
+from oversight.harness.store.tables.study_tables import (
+    CONTROL,
+    GOLD,
+    QUESTION,
+    QUESTION_KEY,
+    AuditEvent,
+    ControlKind,
+    ControlQuestion,
 )
-from oversight.harness.types import Item, Question
+from oversight.harness.types import Item
 
-_CONTROL, _GOLD = ControlQuestionRow.__table__, GoldItemRow.__table__
-_KEY = QuestionKeyRow.__table__
-_DRAWN = tuple(row.__table__ for row in (QuestionRow, ControlQuestionRow))
 _BYTES = 32
 _OF_GOLD = ("id", "text", "options", "permutation", "truth")
-
-
-class ControlKind(StrEnum):
-    """Kind of a control question."""
-
-    GOLD = "gold"
-    """About an item whose true option is known; measures how often the expert errs."""
-    REPEAT = "repeat"
-    """A question of the study that the same expert is asked again; measures the expert's consistency."""
-    OVERLAP = "overlap"
-    """A question of the study that a second expert is asked; measures how often two experts agree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,48 +38,6 @@ class GoldItem:
 
     item: Item
     truth: int
-
-
-@dataclass(frozen=True, slots=True)
-class ControlQuestion:
-    """A control question in an expert's queue.
-
-    Attributes
-    ----------
-    id, option, expert, n_options, seed
-        As in `Question`, and in the same format, so that experts cannot recognize control questions.
-    item_id
-        Id of the gold item, or of the study's item that is asked about again.
-    original
-        Id of the study's question that is repeated; empty for gold.
-    place
-        As in `Question`.
-    """
-
-    id: str
-    kind: ControlKind
-    item_id: str
-    option: int
-    expert: str
-    n_options: int
-    seed: int
-    original: str = ""
-    place: int | None = None
-
-    @property
-    def question(self) -> Question:
-        """The question as the expert sees it."""
-        return Question(
-            id=self.id,
-            item_id=self.item_id,
-            option=self.option,
-            expert=self.expert,
-            n_options=self.n_options,
-            protocol=self.kind.value,
-            propensity=1.0,
-            seed=self.seed,
-            place=self.place,
-        )
 
 
 _OF_CONTROL = tuple(field.name for field in fields(ControlQuestion))
@@ -114,56 +58,56 @@ class ControlRepository(Repository):
             (g.item.id, g.item.text, write_tuple(g.item.options), write_tuple(g.item.permutation), g.truth)
             for g in items
         )
-        return self._database.add_rows(_GOLD, _OF_GOLD, rows)
+        return self._database.add_rows(GOLD, _OF_GOLD, rows)
 
     def add_controls(self, controls: Iterable[ControlQuestion]) -> int:
         """Store control questions that are not stored yet. Returns how many were new."""
         rows = ((name, kind.value, *others) for name, kind, *others in map(_fields_of_control, controls))
-        return self._database.add_rows(_CONTROL, _OF_CONTROL, rows)
+        return self._database.add_rows(CONTROL, _OF_CONTROL, rows)
 
     def has_controls(self) -> bool:
         """Whether any control question was drawn."""
-        return bool(self._database.read_rows(sa.select(_CONTROL.c.id).limit(1)))
+        return self._database.has_rows(CONTROL)
 
     def read_controls(self) -> list[ControlQuestion]:
         """Return all control questions, sorted by id, so that the order does not depend on their kind."""
-        query = sa.select(*(_CONTROL.c[name] for name in _OF_CONTROL)).order_by(_CONTROL.c.id)
+        query = sa.select(*(CONTROL.c[name] for name in _OF_CONTROL)).order_by(CONTROL.c.id)
         with self._database.reading():
             rows = self._database.read_tuples(query)
             return [ControlQuestion(name, ControlKind(kind), *others) for name, kind, *others in rows]
 
     def read_gold_items(self, *conditions: sa.ColumnElement[bool]) -> dict[str, GoldItem]:
         """Return the gold items that meet all conditions, by id."""
-        query = sa.select(*(_GOLD.c[name] for name in _OF_GOLD)).where(*conditions)
+        query = sa.select(*(GOLD.c[name] for name in _OF_GOLD)).where(*conditions)
         return {item[0]: GoldItem(Item(*item), truth) for *item, truth in self._database.read_rows(query)}
 
     def find_gold(self, ids: Collection[str]) -> dict[str, Item]:
         """Return the gold items with these ids, without their true options; unknown ids are left out."""
-        found = self.read_gold_items(self._database.among(_GOLD.c.id, ids))
+        found = self.read_gold_items(self._database.among(GOLD.c.id, ids))
         return {name: gold.item for name, gold in found.items()}
 
     def count_asked(self) -> dict[str, int]:
         """Return the number of control questions by expert."""
-        expert = _CONTROL.c.expert
+        expert = CONTROL.c.expert
         query = sa.select(expert, sa.func.count()).group_by(expert).order_by(expert)
         return dict(self._database.read_tuples(query))
 
     def read_experts(self) -> dict[str, str]:
         """Return the expert of each control question, by question id."""
-        return dict(self._database.read_tuples(sa.select(_CONTROL.c.id, _CONTROL.c.expert)))
+        return dict(self._database.read_tuples(sa.select(CONTROL.c.id, CONTROL.c.expert)))
 
     def find_experts(self, ids: Collection[str]) -> dict[str, str]:
         """Return the expert of each given control question, by question id; unknown ids are left out."""
-        query = sa.select(_CONTROL.c.id, _CONTROL.c.expert)
-        return dict(self._database.read_tuples(query.where(self._database.among(_CONTROL.c.id, ids))))
+        query = sa.select(CONTROL.c.id, CONTROL.c.expert)
+        return dict(self._database.read_tuples(query.where(self._database.among(CONTROL.c.id, ids))))
 
     def find_items(self, ids: Collection[str]) -> dict[str, str]:
         """Return the id of the study's item that each given control question repeats, by question id.
 
         Gold questions and unknown ids are omitted.
         """
-        query = sa.select(_CONTROL.c.id, _CONTROL.c.item_id).where(
-            self._database.among(_CONTROL.c.id, ids), _CONTROL.c.original != ""
+        query = sa.select(CONTROL.c.id, CONTROL.c.item_id).where(
+            self._database.among(CONTROL.c.id, ids), CONTROL.c.original != ""
         )
         return dict(self._database.read_tuples(query))
 
@@ -173,7 +117,7 @@ class ControlRepository(Repository):
 
     def read_key(self) -> bytes:
         """Return the secret key of question ids; empty before the first draw or for an older study."""
-        found = self._database.read_tuples(sa.select(_KEY.c.secret))
+        found = self._database.read_tuples(sa.select(QUESTION_KEY.c.secret))
         return bytes(found[0][0]) if found else b""
 
     def ensure_key(self) -> bytes:
@@ -184,33 +128,15 @@ class ControlRepository(Repository):
         questions must not change.
         """
         if not self._is_settled():
-            with self._database.transaction(exclusive=True) as connection:
-                if not self._is_settled(connection):
-                    connection.execute(sa.insert(_KEY).values(id=0, secret=secrets.token_bytes(_BYTES)))
+            with self._database.together(exclusive=True):
+                if not self._is_settled():
+                    key = {"id": 0, "secret": secrets.token_bytes(_BYTES)}
+                    self._database.write_rows(sa.insert(QUESTION_KEY), [key])
         return self.read_key()
 
-    def set_key(self, key: bytes) -> None:
-        """Set the key of a study without questions, for tests that need the same ids each time.
-
-        With an empty key, ids depend only on the seed, as in older versions. Then anybody who knows the seed
-        can recognize control questions.
-
-        Raises
-        ------
-        StoreError
-            If the study has a key or questions already.
-        """
-        with self._database.transaction(exclusive=True) as connection:
-            if self._is_settled(connection):
-                raise StoreError(
-                    "the key that makes question ids must be set before the first questions are drawn"
-                )
-            connection.execute(sa.insert(_KEY).values(id=0, secret=key))
-
-    def _is_settled(self, connection: sa.Connection | None = None) -> bool:
+    def _is_settled(self) -> bool:
         """Whether a key or questions exist already, so that creating a key is not allowed."""
-        read = self._database.read_tuples if connection is None else connection.execute
-        return any(list(read(sa.select(table.c.id).limit(1))) for table in (_KEY, *_DRAWN))
+        return any(map(self._database.has_rows, (QUESTION_KEY, QUESTION, CONTROL)))
 
 
 class AllReplies(ReplyRepository):

@@ -20,7 +20,7 @@ from oversight.harness.arrays import IntArray
 from oversight.harness.errors import StoreError
 from oversight.harness.store.database import Repository
 from oversight.harness.store.serialization import read_json
-from oversight.harness.store.tables.content_tables import ItemRow
+from oversight.harness.store.tables.study_tables import ITEM
 
 LONGEST_WORD = 64
 """Maximum number of characters of an indexed word; longer words are cut."""
@@ -107,7 +107,7 @@ def _compile_runs() -> re.Pattern[str]:
     return re.compile(rf"[\w{''.join(marks)}]+")
 
 
-_ITEM = ItemRow.__table__.c
+_ITEM = ITEM.c
 _PORTION, _ROWS = 50_000, 2_000
 _MOST_BYTES = 500_000
 """Maximum bytes of an item's words in PostgreSQL, whose vectors are limited to a megabyte."""
@@ -231,6 +231,5 @@ def _shorten(words: str) -> str:
 
 
 def _write_query(words: dict[str, bool], dialect: str) -> str:
-    if dialect == "sqlite":
-        return " ".join(f'"{word}"{"*" if begins else ""}' for word, begins in words.items())
-    return " & ".join(f"'{word}'{':*' if begins else ''}" for word, begins in words.items())
+    mark, end, both = ('"', "*", " ") if dialect == "sqlite" else ("'", ":*", " & ")
+    return both.join(f"{mark}{word}{mark}{end if begins else ''}" for word, begins in words.items())

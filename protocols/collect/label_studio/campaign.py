@@ -6,7 +6,7 @@ import contextlib
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from oversight.harness import BadInput, ConfigError, LabelStudioError
@@ -14,7 +14,6 @@ from oversight.harness.analysis import DesignFreeze
 from oversight.harness.config import Study
 from oversight.harness.store import (
     SOURCE,
-    AuditEvent,
     LabellingRepository,
     Quarantined,
     Queue,
@@ -29,7 +28,7 @@ from oversight.protocols.collect.label_studio.accounts import (
     make_study_mark,
 )
 from oversight.protocols.collect.label_studio.adjudication import ASKED_AGAIN
-from oversight.protocols.collect.label_studio.campaign_results import Closed, Difference
+from oversight.protocols.collect.label_studio.labelling_page import TaskSheet, hash_task
 from oversight.protocols.collect.label_studio.pull import Snapshot, pull_queue
 from oversight.protocols.collect.label_studio.push import (
     Pushed,
@@ -38,11 +37,11 @@ from oversight.protocols.collect.label_studio.push import (
     push_queue,
     put_back_settings,
     remove_answered,
+    remove_predictions,
 )
-from oversight.protocols.collect.label_studio.server.client import Client, Project
-from oversight.protocols.collect.label_studio.server.install import require_client
+from oversight.protocols.collect.label_studio.server.client import Client
+from oversight.protocols.collect.label_studio.server.own_server import require_client
 from oversight.protocols.collect.label_studio.server.transport import connect
-from oversight.protocols.collect.label_studio.task_payload import TaskSheet, hash_task
 from oversight.protocols.routing import (
     Expert,
     Pending,
@@ -163,44 +162,39 @@ def check_open(queues: Mapping[str, Queue], tasks: Sequence[QueuedTask]) -> None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RepairedProject:
-    """Findings in one expert's project: restored settings, removed predictions, unknown tasks."""
+class Difference:
+    """Changes that a pull made to stored answers, and changes that it found and undid on the server.
 
-    expert: str
-    settings: tuple[str, ...] = ()
-    predictions: int = 0
-    foreign: int = 0
-
-
-def repair_project(
-    client: Client,
-    labels: LabellingRepository,
-    queue: Queue,
-    project: Project,
-    sheet: TaskSheet,
-    foreign: int,
-) -> RepairedProject:
-    """Restore a project's settings, and remove predictions from its tasks. Returns what was repaired.
-
-    Parameters
+    Attributes
     ----------
-    project
-        The project as it is on the server.
+    new, changed, withdrawn
+        Numbers of new, changed and withdrawn answers.
+    answers
+        Number of all answers from Label Studio.
+    quarantined
+        Number of annotations that do not count.
+    requeued
+        Number of questions sent again because their answers do not count.
+    settings
+        Expert → project settings that somebody changed and the pull restored.
+    predictions
+        Expert → number of predictions that somebody added to tasks and the pull removed.
     foreign
-        Number of tasks in the project that no push sent.
+        Expert → number of tasks that no push sent; the next push removes them.
     """
-    settings = put_back_settings(client, labels, queue, project, sheet.instructions)
-    found = client.read_predictions(project.id) if project.predictions else []
-    for prediction in found:
-        client.delete_prediction(prediction.id)
-        told = {"prediction": prediction.id, "task": prediction.task, "made": prediction.created_at}
-        labels.record_event(AuditEvent(kind="removed", way=SOURCE, person=queue.expert, detail=told))
-    return RepairedProject(
-        expert=queue.expert,
-        settings=settings,
-        predictions=len(found),
-        foreign=foreign,
-    )
+
+    new: int
+    changed: int
+    withdrawn: int
+    answers: int
+    quarantined: int
+    requeued: int = 0
+    settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    predictions: Mapping[str, int] = field(default_factory=dict)
+    foreign: Mapping[str, int] = field(default_factory=dict)
+
+
+_SUMMED = ("new", "changed", "withdrawn")
 
 
 def find_asked_again(labels: LabellingRepository, replies: ReplyRepository) -> dict[str, list[Quarantined]]:
@@ -329,7 +323,13 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         LabelStudioError
             If a server fails, or a project is missing or its page was changed; stored data remain.
         """
-        before = self._pulled()
+        found = self._pull(full=full)
+        return replace(found, requeued=self.requeue()) if requeue else found
+
+    def _pull(self, *, full: bool, is_finished: bool = False) -> Difference:
+        """Fetch answers. Unless the projects are marked as finished, undo what others changed in them."""
+        before, settings = self._pulled(), dict[str, tuple[str, ...]]()
+        predictions, foreign = dict[str, int](), dict[str, int]()
         with self._alone():
             queues = [q for q in self._pushed() if not q.closed]
             known = Snapshot(self.study, self.store)
@@ -338,32 +338,29 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             for queue in queues:
                 ids[clients[queue.expert]].append(queue.project_id or 0)
             projects = {client: client.read_projects(given) for client, given in ids.items()}
-            found = [
-                self._pull_one(clients[q.expert], q, projects[clients[q.expert]], known, full) for q in queues
-            ]
-        requeued = self.requeue() if requeue else 0
-        return replace(
-            self._difference(before),
-            requeued=requeued,
-            settings={mended.expert: mended.settings for mended in found if mended.settings},
-            predictions={mended.expert: mended.predictions for mended in found if mended.predictions},
-            foreign={mended.expert: mended.foreign for mended in found if mended.foreign},
+            for queue in queues:
+                name, client, page = queue.expert, clients[queue.expert], self.sheet.page
+                project = check_project(client, queue, projects[client])
+                looked, pulled, foreign[name] = pull_queue(client, queue, project, page, known, full=full)
+                self.labels.apply_look(looked, pulled, self.replies)
+                if not is_finished:
+                    remove_answered(client, self.labels, queue, known.elsewhere)
+                    # Repair last, so that answers given before the repair are already stored.
+                    meant = self.sheet.instructions
+                    settings[name] = put_back_settings(client, self.labels, queue, project, meant)
+                    predictions[name] = remove_predictions(client, self.labels, queue, project)
+        after = self._pulled()
+        both = before.keys() & after.keys()
+        return Difference(
+            new=len(after.keys() - before.keys()),
+            changed=sum(before[q] != after[q] for q in both),
+            withdrawn=len(before.keys() - after.keys()),
+            answers=len(after),
+            quarantined=len(self.labels.read_quarantine()),
+            settings={name: changed for name, changed in settings.items() if changed},
+            predictions={name: number for name, number in predictions.items() if number},
+            foreign={name: number for name, number in foreign.items() if number},
         )
-
-    def _pull_one(
-        self,
-        client: Client,
-        queue: Queue,
-        projects: Mapping[int, Project],
-        known: Snapshot,
-        full: bool,  # noqa: FBT001
-    ) -> RepairedProject:
-        project = check_project(client, queue, projects)
-        looked, pulled, foreign = pull_queue(client, queue, project, self.sheet.page, known, full=full)
-        self.labels.apply_look(looked, pulled, self.replies)
-        remove_answered(client, self.labels, queue, known.elsewhere)
-        # Repair last, so that answers given before the repair are already stored.
-        return repair_project(client, self.labels, queue, project, self.sheet, foreign)
 
     def requeue(self) -> int:
         """Send questions again if their answers do not count and their expert no longer sees the questions.
@@ -385,8 +382,10 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             self.push()
         return len(lost)
 
-    def close(self, *, delete: bool = False) -> Closed:
+    def close(self, *, delete: bool = False) -> tuple[Difference, dict[str, int]]:
         """Pull a last time and end the campaign; later answers do not count.
+
+        Returns what the last pull changed, and the number of open questions by expert.
 
         Titles and instructions of the projects then say that the campaign has ended, because the Community
         edition cannot keep an expert from answering.
@@ -396,22 +395,15 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         delete
             Whether to delete the projects on the server; the study's database keeps all answers.
         """
-        found = self.pull(full=True, requeue=False)
+        found = self._pull(full=True)
         left = [queue for queue in self._pushed() if not queue.closed]
         if not delete:
             for queue in left:
                 finish_project(self.open_client(queue.expert), queue, self.study.study.name)
             # Pull answers given before the projects were marked as finished.
-            last = self._pull_finished()
-            new, changed = found.new + last.new, found.changed + last.changed
-            found = replace(
-                found,
-                new=new,
-                changed=changed,
-                withdrawn=found.withdrawn + last.withdrawn,
-                answers=last.answers,
-                quarantined=last.quarantined,
-            )
+            last = self._pull(full=False, is_finished=True)
+            sums = {name: getattr(found, name) + getattr(last, name) for name in _SUMMED}
+            found = replace(found, **sums, answers=last.answers, quarantined=last.quarantined)
         with self._alone():
             for queue in left:
                 if delete:
@@ -419,20 +411,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
                 self.labels.save_queue(replace(self.labels.read_queues()[queue.expert], closed=True))
         answered = self.replies.read_replies().keys()
         stayed = Counter(a.expert for a in read_pending(self.study, self.store) if a.id not in answered)
-        return Closed(last=found, open=dict(stayed))
-
-    def _pull_finished(self) -> Difference:
-        """Pull even if the projects are marked as finished."""
-        before = self._pulled()
-        with self._alone():
-            known = Snapshot(self.study, self.store)
-            for queue in self._pushed():
-                if not queue.closed:
-                    client = self.open_client(queue.expert)
-                    project = check_project(client, queue, client.read_projects([queue.project_id or 0]))
-                    looked, pulled, _ = pull_queue(client, queue, project, self.sheet.page, known, full=False)
-                    self.labels.apply_look(looked, pulled, self.replies)
-        return self._difference(before)
+        return found, dict(stayed)
 
     # --- helpers -----------------------------------------------------------------------------
 
@@ -453,17 +432,6 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
 
     def _pulled(self) -> dict[str, str]:
         return {i: r.value for i, r in self.replies.read_replies().items() if r.source == SOURCE}
-
-    def _difference(self, before: dict[str, str]) -> Difference:
-        after = self._pulled()
-        both = before.keys() & after.keys()
-        return Difference(
-            new=len(after.keys() - before.keys()),
-            changed=sum(before[q] != after[q] for q in both),
-            withdrawn=len(before.keys() - after.keys()),
-            answers=len(after),
-            quarantined=len(self.labels.read_quarantine()),
-        )
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:

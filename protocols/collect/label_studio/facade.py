@@ -12,8 +12,7 @@ from oversight.harness.analysis import DesignFreeze, read_gold, study_items
 from oversight.harness.config import STUDY_FILE, read_study
 from oversight.harness.store import Store
 from oversight.harness.types import Answer, Assignment, Question, Rating
-from oversight.protocols.collect.label_studio.campaign import Campaign
-from oversight.protocols.collect.label_studio.campaign_results import Difference
+from oversight.protocols.collect.label_studio.campaign import Campaign, Difference
 from oversight.protocols.collect.label_studio.push import Pushed
 from oversight.protocols.collect.progress.queue_progress import QueueProgress, measure_progress
 from oversight.protocols.routing import insert_controls, seal_questions
@@ -111,7 +110,7 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
 
     def close(self, *, delete: bool = False) -> Difference:
         """Pull a last time and end the campaign. `delete` also deletes the projects on the server."""
-        return self.campaign.close(delete=delete).last
+        return self.campaign.close(delete=delete)[0]
 
     def close_files(self) -> None:
         """Close the database and the connections."""

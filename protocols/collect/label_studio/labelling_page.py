@@ -1,19 +1,27 @@
-"""Make the labelling pages that experts see, and check custom pages.
+"""Make what experts see on Label Studio: the labelling pages, and the data of each task.
 
 The verdict page asks "is the answer this option?" with Yes, No and Unsure. The panel page asks for the one
-right option of K. Neither page shows a prediction, another person's answer, or how often an item is asked
-about.
+right option of K. A task contains the text to read and the question's id. Page and task contain no truth,
+prediction, propensity or other person's answer, and do not reveal how or why the item was chosen.
 """
 
 from __future__ import annotations
 
+import hashlib
+import html
+import json
 import xml.etree.ElementTree as ET
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from oversight.harness import DataError
-from oversight.harness.types import Verdict
+from oversight.harness.config import Study
+from oversight.harness.output import join_lines, read_text
+from oversight.harness.types import Item, Question, Verdict
+from oversight.protocols.collect.question_texts import OPEN_WORDS, QuestionTexts
+from oversight.protocols.routing import Pending
 
 CHOICE, COMMENT, ITEM = "verdict", "comment", "item"
 VERDICTS = (Verdict.YES, Verdict.NO, Verdict.UNSURE)
@@ -138,3 +146,95 @@ def _page(*answers: str, descriptions: bool) -> str:
 def _choices(inside: str, message: str, *, source: str = "") -> str:
     head = f'<Choices name="{CHOICE}" toName="{ITEM}" choice="single-radio" showInline="true" '
     return head + f'required="true" requiredMessage="{message}"{source}>{inside}</Choices>'
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSheet:
+    """How a study's questions are presented on Label Studio, and which answers are allowed.
+
+    Attributes
+    ----------
+    study
+        The study's name.
+    page
+        The labelling page.
+    instructions
+        HTML shown to the expert before the first question; empty for none.
+    texts
+        The question, the descriptions of classes, and whether tasks must contain the item's options.
+    """
+
+    study: str
+    page: str
+    instructions: str
+    texts: QuestionTexts
+
+    @classmethod
+    def of(cls, study: Study) -> TaskSheet:
+        """Create the sheet that study.toml describes.
+
+        Raises
+        ------
+        DataError
+            If the page is invalid, or study.toml describes a class that does not exist.
+        """
+        section, texts = study.label_studio, QuestionTexts.of(study)
+        classes, own_options = texts.classes, texts.own_options
+        described = bool(section.descriptions)
+        if section.page:
+            page = _own_page(study)
+        elif study.experts.is_panel:
+            page = make_panel_page(() if own_options else classes, descriptions=described)
+        else:
+            words = OPEN_WORDS if study.is_open else None
+            page = make_verdict_page(options=own_options, descriptions=described, words=words)
+        instructions = html.escape(section.instructions).replace("\n", "<br>")
+        return cls(study.study.name, page, instructions, texts)
+
+    def data(self, asked: Pending, item: Item) -> dict[str, object]:
+        """Return the data of a task.
+
+        Raises
+        ------
+        DataError
+            If the item has no text.
+        """
+        if not item.text.strip():
+            raise DataError(
+                f"the item {item.id!r} has no text: an expert would see an empty page", field="text"
+            )
+        texts = self.texts
+        sent: dict[str, object] = {"question_id": asked.id, "text": join_lines(item.text)}
+        if isinstance(asked, Question):
+            name = item.options[asked.option]
+            sent["question"] = texts.ask(item, asked.option)
+            if texts.descriptions:
+                # The page requires a description in every task.
+                sent["description"] = texts.descriptions.get(name, " ")
+            if texts.own_options:
+                sent["options"] = "\n".join(f"• {option}" for option in item.shown_options)
+            return sent
+        sent["question"] = texts.ask(item, None)
+        if texts.descriptions:
+            told = [f"{o}: {texts.descriptions[o]}" for o in item.options if o in texts.descriptions]
+            sent["description"] = "\n".join(told) or " "
+        if texts.own_options:
+            sent["choices"] = [{"value": item.options[j], "alias": str(j)} for j in item.permutation]
+        return sent
+
+
+def _own_page(study: Study) -> str:
+    section = study.label_studio
+    if study.experts.is_panel:
+        told = "a custom page asks yes or no; the page of a panel is made from the options"
+        raise DataError(told, file=study.path("study.toml"), field="label_studio.page")
+    path = study.path(section.page or "")
+    try:
+        return check_page(read_text(path), path, OPEN_WORDS if study.is_open else ())
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"the page cannot be read: {error}", file=path) from None
+
+
+def hash_task(data: Mapping[str, object]) -> str:
+    """Hash a task's data, to detect changes on the server."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]

@@ -25,10 +25,9 @@ from oversight.protocols.collect.label_studio.adjudication import (
     adjudicate,
     read_annotation,
 )
-from oversight.protocols.collect.label_studio.labelling_page import is_same_page
+from oversight.protocols.collect.label_studio.labelling_page import hash_task, is_same_page
 from oversight.protocols.collect.label_studio.push import count_own_tasks
 from oversight.protocols.collect.label_studio.server.client import Client, Project
-from oversight.protocols.collect.label_studio.task_payload import hash_task
 from oversight.protocols.routing import read_pending
 
 _LOGGER = logging.getLogger(__name__)

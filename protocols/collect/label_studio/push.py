@@ -13,9 +13,8 @@ from typing import Any
 
 from oversight.harness import LabelStudioError
 from oversight.harness.store import SOURCE, AuditEvent, LabellingRepository, Queue, QueuedTask, Response
-from oversight.protocols.collect.label_studio.labelling_page import is_same_page
+from oversight.protocols.collect.label_studio.labelling_page import TaskSheet, hash_task, is_same_page
 from oversight.protocols.collect.label_studio.server.client import Client, Project
-from oversight.protocols.collect.label_studio.task_payload import TaskSheet, hash_task
 
 CHUNK = 1000
 # Label Studio accepts titles of 3 to 50 characters.
@@ -158,6 +157,16 @@ def put_back_settings(
         AuditEvent(kind="restored", way=SOURCE, person=queue.expert, detail={"settings": found})
     )
     return tuple(sorted(changed))
+
+
+def remove_predictions(client: Client, labels: LabellingRepository, queue: Queue, project: Project) -> int:
+    """Remove the predictions that somebody added to a project's tasks. Returns their number."""
+    found = client.read_predictions(project.id) if project.predictions else []
+    for prediction in found:
+        client.delete_prediction(prediction.id)
+        told = {"prediction": prediction.id, "task": prediction.task, "made": prediction.created_at}
+        labels.record_event(AuditEvent(kind="removed", way=SOURCE, person=queue.expert, detail=told))
+    return len(found)
 
 
 def check_project(client: Client, queue: Queue, found: Mapping[int, Project]) -> Project:

@@ -20,8 +20,7 @@ from oversight.harness.config import Study
 from oversight.harness.estimate import accuracy
 from oversight.harness.store import Store
 from oversight.harness.types import Estimate
-from oversight.protocols.collect.label_studio.campaign import Campaign
-from oversight.protocols.collect.label_studio.campaign_results import Difference
+from oversight.protocols.collect.label_studio.campaign import Campaign, Difference
 from oversight.protocols.collect.progress.queue_progress import (
     QueueProgress,
     QueueShare,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from statistics import median
 
 import numpy as np
@@ -224,7 +224,7 @@ def measure_progress(study: Study, store: Store) -> dict[str, QueueProgress]:
             revised=revised[expert],
             queued=queued[expert],
             account=expert in queues and queues[expert].user_id is not None,
-            **{field.name: getattr(times, field.name) for field in fields(AnswerTimes)},
+            **asdict(times),
             seconds_left=None if times.median_seconds is None else times.median_seconds * (n - answered),
         )
     return found

@@ -5,17 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import IO
 
 from oversight.harness import BadInput, DataError, check_mapping, check_names
 from oversight.harness.datasets import read_filled_portions
+from oversight.harness.platform import write_whole
 from oversight.harness.types import Item, Question, Rating
 from oversight.protocols.collect.spreadsheets.answer_wordings import OPEN_REPLIES
 from oversight.protocols.collect.spreadsheets.answer_workbook import refuse_long_text, write_workbook
@@ -29,9 +27,10 @@ from oversight.protocols.collect.spreadsheets.cells import (
     write_cells,
     write_checks,
 )
-from oversight.protocols.collect.spreadsheets.filled_rows import LONG
+from oversight.protocols.collect.spreadsheets.filled_files import LONG
 from oversight.protocols.routing import Pending, order_queue
 
+_RIGHTS = 0o666  # before the umask: experts' files are passed on
 _QUESTION, _ASSIGNMENT = ("question_id", QUESTION_PREFIX), ("assignment_id", ASSIGNMENT_PREFIX)
 
 
@@ -107,8 +106,9 @@ def export_questions(
             _add_checks(rows, key)
         if form == "xlsx":
             choices = [_list_choices(asked, items[asked.item_id]) for asked in queue]
-            write = partial(write_workbook, rows=rows, choices=choices, instructions=instructions)
-            _write_whole(paths[name], write)
+            book = io.BytesIO()
+            write_workbook(book, rows, choices, instructions)
+            write_whole([book.getvalue()], paths[name], _RIGHTS)
         else:
             _write_rows(paths[name], list(rows[0]), rows)
     return list(paths.values())
@@ -182,21 +182,7 @@ def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, 
         writer.writerows(rows)
     # Excel recognises UTF-8 only with a byte order mark.
     marked = path.suffix != ".jsonl" and not text.getvalue().isascii()
-    written = text.getvalue().encode("utf-8-sig" if marked else "utf-8")
-    _write_whole(path, lambda stream: stream.write(written))
-
-
-def _write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file atomically."""
-    part = path.with_name(path.name + ".part")
-    try:
-        with part.open("wb") as stream:
-            write(stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    write_whole("\ufeff" * marked + text.getvalue(), path, _RIGHTS)
 
 
 def _file_name(expert: str) -> str:

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from oversight.harness import ConfigError, LabelStudioError
 from oversight.harness.output import keep_secret
 from oversight.harness.types import Finding
-from oversight.protocols.collect.label_studio.server.install import VERSION, require_client
+from oversight.protocols.collect.label_studio.server.own_server import VERSION, require_client
 
 URL, KEY = "LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY"
 NAME = "Label Studio"
