@@ -190,6 +190,14 @@ def _read_draws(drawn: QuestionColumns, draw: IntArray, answered: BoolArray) -> 
     return replace(queues, reached=np.where(later, asked, reached).ravel())
 
 
+def find_turns(labels: LabelColumns, drawn: QuestionColumns) -> FloatArray:
+    """Return, for each question, the share of its expert's queue that ends with the question; shape (R,)."""
+    draw = np.zeros(len(drawn), np.int64) if labels.pool is not None else _find_draws(drawn)
+    queues = _read_draws(drawn, draw, np.zeros(len(drawn), np.bool_))
+    turns: FloatArray = (queues.rank + 1) / queues.asked[draw * len(drawn.experts) + drawn.expert]
+    return turns
+
+
 def _refuse_silent(
     labels: LabelColumns, drawn: QuestionColumns, queues: Queues, answered: BoolArray
 ) -> NoReturn:

@@ -22,12 +22,12 @@ likelihood ratios of the accuracies b + λ and b, so the bets use all informatio
 and its constant follow from the bar and the draw alone, never from answers. So the mean of an outcome is the
 item's own value, and the bounds of an outcome are known before any answer.
 
-Some items need no question: an unreadable prediction, or an item on which two models agree. Their outcomes
-are known before any answer. If all of them counted at once, the items that count would not be a random part
-of the pool. So all units (items or clusters) are put in an order by a hash of their ids. Answered units fill
-the places of units with questions one after the other, and a unit without a question counts once all such
-places before it are filled. If items are independent draws, the units that count are independent draws at any
-moment.
+Units (items or clusters) with many questions are complete later than units with few; a unit without a question
+(unreadable predictions, or items on which two models agree) is complete from the start. If all complete units
+counted at once, they would not be a random part of the pool. So all units are put in an order by a hash of
+their ids, which gives each number of questions its places. Complete units fill the places of their number of
+questions in the order of their completion, and count up to the first place that is not filled. If units are
+independent draws, the units that count are independent draws at any moment.
 
 **Items drawn with unequal, recorded probabilities** use the bets of `oversight.harness.estimate.anytime`: an
 item's gain is multiplied by its weight, and each draw has separate bets, which follow from its probabilities.
@@ -74,7 +74,7 @@ from oversight.harness.estimate.checks import explain_failed_calls, explain_fail
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import binomial_at_least, check_level, clopper_pearson, z_value
 from oversight.harness.estimate.evaluation import accuracies, accuracy, see_draws, see_known_items
-from oversight.harness.estimate.evidence import Evidence, collected_part, number_clusters
+from oversight.harness.estimate.evidence import Evidence, collected_part, find_turns, number_clusters
 from oversight.harness.estimate.expert_errors import ErrorRanges, rate_ranges
 from oversight.harness.estimate.model_comparison import compare
 from oversight.harness.estimate.routed_sample import (
@@ -144,14 +144,16 @@ class Gains:
     value: float
 
 
-def gather_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> tuple[Evidence, FloatArray]:
+def gather_asked(
+    labels: LabelColumns, models: Sequence[PredictionColumns]
+) -> tuple[Evidence, FloatArray, FloatArray]:
     """Collect the evidence on items that all models answered, including questions without an answer.
 
     Returns
     -------
-    Evidence, array
-        The evidence, in which every question counts as answered, and the actual answers, one per question:
-        1 yes, 0 no, −1 abstained, NaN open.
+    Evidence, array, array
+        The evidence, in which every question counts as answered; the actual answers, one per question: 1 yes,
+        0 no, −1 abstained, NaN open; and every question's turn (`find_turns`).
 
     Raises
     ------
@@ -164,7 +166,8 @@ def gather_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> t
     as_asked = replace(labels, questions=drawn, kind=np.full(len(drawn), NO), passed=None)
     evidence = Evidence.gather(models, as_asked, error_free=False, tilted=False, few_clusters=True)
     kinds = np.append(labels.kind, YES)[rows]  # unanswered questions have row −1; they become NaN below
-    return evidence, np.where(rows < 0, np.nan, kinds.astype(np.float64))[mine]
+    answer = np.where(rows < 0, np.nan, kinds.astype(np.float64))
+    return evidence, answer[mine], find_turns(labels, drawn)[mine]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,11 +201,11 @@ NO_ERRORS = WorstRates(sensitivity=(1.0, 1.0), specificity=(1.0, 1.0), side=1, l
 
 
 def accuracy_gains(
-    evidence: Evidence, answer: FloatArray, bar: float, rates: WorstRates = NO_ERRORS
+    evidence: Evidence, answer: FloatArray, turn: FloatArray, bar: float, rates: WorstRates = NO_ERRORS
 ) -> Gains:
     """Compute the gains of bets on whether a model's accuracy is above a bar in (0, 1).
 
-    `evidence` and `answer` are the results of `gather_asked`.
+    `evidence`, `answer` and `turn` are the results of `gather_asked`.
 
     Raises
     ------
@@ -224,11 +227,11 @@ def accuracy_gains(
             "some predictions could not be drawn for a question, so these answers cannot tell whether they "
             "are right"
         )
-    return _gather(evidence, answer, c, p, constant, bar, (0.0, 1.0), rates)
+    return _gather(evidence, answer, turn, c, p, constant, bar, (0.0, 1.0), rates)
 
 
 def difference_gains(
-    evidence: Evidence, answer: FloatArray, bar: float, rates: WorstRates = NO_ERRORS
+    evidence: Evidence, answer: FloatArray, turn: FloatArray, bar: float, rates: WorstRates = NO_ERRORS
 ) -> Gains:
     """Compute the gains of bets on whether the first accuracy minus the second is above a bar in (−1, 1).
 
@@ -246,12 +249,13 @@ def difference_gains(
             "of the two predictions could not be drawn, because questions were drawn for other models"
         )
     p = np.where(c != 0, 0.5, 0.0)
-    return _gather(evidence, answer, c, p, np.zeros(len(c)), bar, (-1.0, 1.0), rates)
+    return _gather(evidence, answer, turn, c, p, np.zeros(len(c)), bar, (-1.0, 1.0), rates)
 
 
 def _gather(
     evidence: Evidence,
     answer: FloatArray,
+    turn: FloatArray,
     c: FloatArray,
     p: FloatArray,
     constant: FloatArray,
@@ -273,7 +277,7 @@ def _gather(
     told = of_asked * (said - p[data.item, data.asked])
     g = base + np.bincount(data.item, told, minlength=size)
     unit = np.arange(size) if evidence.cluster is None else evidence.cluster
-    there = _count_units(evidence, answer, unit, number > 0)
+    there = _count_units(evidence, answer, unit, turn)
     taken = there[unit]
     heard = taken & (np.bincount(data.item, answer == ABSTAINED, size) == 0)
     excess = c.sum(axis=1) - data.n_options * constant
@@ -298,22 +302,26 @@ def _gather(
     )
 
 
-def _count_units(evidence: Evidence, answer: FloatArray, unit: IntArray, put: BoolArray) -> BoolArray:
+def _count_units(evidence: Evidence, answer: FloatArray, unit: IntArray, turn: FloatArray) -> BoolArray:
     """Return which units count so far, shape (units,), by the order explained in the module docstring.
 
-    A unit with questions counts as answered once none of them is open.
+    A unit is complete once none of its questions is open. `turn` is the turn of each question (`find_turns`).
     """
+    of_question = unit[evidence.sample.item]
     first = np.unique(unit, return_index=True)[1]
-    is_open = np.bincount(evidence.sample.item, np.isnan(answer), len(put)) > 0
-    waits = np.bincount(unit, is_open, first.size) > 0
-    was_put = np.bincount(unit, put, first.size) > 0
-    there = was_put & ~waits
-    if not was_put.all():
-        names = [evidence.index.ids[i] for i in evidence.items[first].tolist()]
-        turn = np.array([derive_seed(0, "gate", name) for name in names], dtype=np.uint64)
-        places = np.sort(turn[was_put])
-        filled = int(np.count_nonzero(there))
-        there |= ~was_put & ((turn < places[filled]) if filled < places.size else True)
+    waits = np.bincount(of_question, np.isnan(answer), first.size) > 0
+    questions = np.bincount(of_question, minlength=first.size)
+    if not waits.any() or questions.min() == questions.max():
+        return ~waits
+    complete = np.zeros(first.size)
+    np.maximum.at(complete, of_question, turn)
+    names = [evidence.index.ids[i] for i in evidence.items[first].tolist()]
+    place = np.array([derive_seed(0, "gate", name) for name in names], dtype=np.uint64)
+    by_place, by_time = np.lexsort((place, questions)), np.lexsort((complete, waits, questions))
+    # by_time[j] fills the place of by_place[j], which has the same number of questions
+    end = place[by_place[waits[by_time]]].min()
+    there = np.zeros(first.size, np.bool_)
+    there[by_time[place[by_place] < end]] = True
     return there
 
 

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns, align_models
+from oversight.harness.columns import (
+    ABSTAINED,
+    YES,
+    ItemValues,
+    LabelColumns,
+    PredictionColumns,
+    align_models,
+)
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate import FAIL, PASS, UNDECIDED, gate_accuracy, gate_at_look, gate_difference
 from oversight.harness.estimate.anytime import likelihood_sequence
@@ -227,3 +234,21 @@ def test_forecast_is_no_single_answer_if_the_evidence_is_weak() -> None:
     later = judge(known, 0.62, 0.9, gains).further
     assert later is not None
     assert later > need / 2
+
+
+def test_small_clusters_do_not_count_before_large_ones() -> None:
+    """The model is right on all clusters of one item, which are complete first, and wrong on all others."""
+    (model,), labels = study("targeted", (0.5,), 800)
+    right = np.zeros(labels.index.size, np.bool_)
+    right[labels.item[labels.kind == YES]] = True
+    clusters = {
+        name: name if is_right else f"c{j // 8}"
+        for j, (name, is_right) in enumerate(zip(labels.index.ids, right.tolist(), strict=True))
+    }
+    labels = replace(labels, cluster=ItemValues.of(clusters, labels.index))
+    assert labels.drawn is not None
+    order = labels.answers[np.argsort(labels.drawn.place)]
+    for n in range(100, 801, 100):
+        found = gate_accuracy(model, labels.take(order[:n]), float(right.mean()), checks=False)
+        assert found.verdict == UNDECIDED, n
+    assert found.answers == 800
