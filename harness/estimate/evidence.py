@@ -177,6 +177,17 @@ def _find_draws(drawn: QuestionColumns) -> IntArray:
     return draw
 
 
+def find_item_draws(labels: LabelColumns) -> IntArray:
+    """Return, for each item, which draw first asked about it, counted from 0; shape (items,).
+
+    Items without a question, and all items if the drawn questions are unknown, have 0.
+    """
+    draws = np.zeros(labels.index.size, np.int64)
+    if labels.drawn is not None:
+        draws[labels.drawn.item] = _find_draws(labels.drawn)
+    return draws
+
+
 def _read_draws(drawn: QuestionColumns, draw: IntArray, answered: BoolArray) -> Queues:
     """Return the queues of every draw (`read_queues`): all experts' queues of draw 0, then of draw 1, etc.
 

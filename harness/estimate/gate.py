@@ -22,12 +22,12 @@ likelihood ratios of the accuracies b + λ and b, so the bets use all informatio
 and its constant follow from the bar and the draw alone, never from answers. So the mean of an outcome is the
 item's own value, and the bounds of an outcome are known before any answer.
 
-Units (items or clusters) with many questions are complete later than units with few; a unit without a question
-(unreadable predictions, or items on which two models agree) is complete from the start. If all complete units
-counted at once, they would not be a random part of the pool. So all units are put in an order by a hash of
-their ids, which gives each number of questions its places. Complete units fill the places of their number of
-questions in the order of their completion, and count up to the first place that is not filled. If units are
-independent draws, the units that count are independent draws at any moment.
+Units (items or clusters) with many questions are complete later than units with few. A unit without a
+question (unreadable predictions, or items on which two models agree) is complete from the start. If all
+complete units counted at once, they would not be a random part of the pool. So all units are put in an order
+by a hash of their ids, which gives each number of questions its places. Complete units fill the places of
+their number of questions in the order of their completion, and count up to the first place that is not
+filled. If units are independent draws, the units that count are independent draws at any moment.
 
 **Items drawn with unequal, recorded probabilities** use the bets of `oversight.harness.estimate.anytime`: an
 item's gain is multiplied by its weight, and each draw has separate bets, which follow from its probabilities.
@@ -36,7 +36,8 @@ An unanswered question counts as the answer that is worst for the side that is b
 **Items asked about until they are resolved.** An unresolved item counts as wrong in the test for a pass, and
 as right in the test for a failure, because items that are resolved early are not a random part of all items.
 Later answers cannot change such a decision, so the test of a fixed number of items may be repeated at any
-time:
+time. If items were added later, the items up to each draw have a test of their own, and the error probability
+is divided among the draws (`_OF_FIRST`):
 
 * accuracy: exact binomial tail
 * difference D = (n_+ − n_−)/N: the exact tail of n_+ − n_− of trinomial items, plus γ. The tail is maximised
@@ -74,7 +75,13 @@ from oversight.harness.estimate.checks import explain_failed_calls, explain_fail
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import binomial_at_least, check_level, clopper_pearson, z_value
 from oversight.harness.estimate.evaluation import accuracies, accuracy, see_draws, see_known_items
-from oversight.harness.estimate.evidence import Evidence, collected_part, find_turns, number_clusters
+from oversight.harness.estimate.evidence import (
+    Evidence,
+    collected_part,
+    find_item_draws,
+    find_turns,
+    number_clusters,
+)
 from oversight.harness.estimate.expert_errors import ErrorRanges, rate_ranges
 from oversight.harness.estimate.model_comparison import compare
 from oversight.harness.estimate.routed_sample import (
@@ -327,6 +334,9 @@ def _count_units(evidence: Evidence, answer: FloatArray, unit: IntArray, turn: F
 
 _GAMMA = 0.001
 _SHARES = 15
+_OF_FIRST = 0.8
+"""Part of the error probability for the test of the first draw's items. Each later draw gets this part of the
+rest, so that all tests together have the gate's error probability, however often items are added."""
 
 
 def resolved_ends(
@@ -811,7 +821,16 @@ def _gate_resolved(
 ) -> GateVerdict:
     items, low, high = resolved_ends(labels, models)
     cluster = number_clusters(items, labels.index, labels.cluster)
-    p_below, p_above = worst_p_values(low, high, cluster, nothing.bar, 0 if len(models) == 1 else -1)
+    floor = 0 if len(models) == 1 else -1
+    if cluster is not None:
+        p_below, p_above = worst_p_values(low, high, cluster, nothing.bar, floor)
+    else:
+        draw = find_item_draws(labels)[items]
+        tests = [
+            np.divide(worst_p_values(low[part], high[part], None, nothing.bar, floor), spent)
+            for part, spent in ((draw <= d, _OF_FIRST * (1 - _OF_FIRST) ** d) for d in range(draw.max() + 1))
+        ]
+        p_below, p_above = np.min(tests, axis=0).tolist()
     known = low == high
     if not known.any():
         return nothing.withheld("no item is resolved yet")

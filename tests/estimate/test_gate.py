@@ -18,7 +18,15 @@ from oversight.harness.columns import (
     align_models,
 )
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate import FAIL, PASS, UNDECIDED, gate_accuracy, gate_at_look, gate_difference
+from oversight.harness.estimate import (
+    FAIL,
+    PASS,
+    UNDECIDED,
+    binomial_at_least,
+    gate_accuracy,
+    gate_at_look,
+    gate_difference,
+)
 from oversight.harness.estimate.anytime import likelihood_sequence
 from oversight.harness.estimate.gate import (
     GateVerdict,
@@ -27,10 +35,11 @@ from oversight.harness.estimate.gate import (
     gather_asked,
     judge,
     refuting_wealth,
+    resolved_ends,
     worst_p_values,
 )
 from oversight.harness.estimate.sample_size import outcomes_to_settle
-from oversight.harness.types import Item, Prediction, PredictionStatus
+from oversight.harness.types import PLACES, Item, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
 
@@ -252,3 +261,14 @@ def test_small_clusters_do_not_count_before_large_ones() -> None:
         found = gate_accuracy(model, labels.take(order[:n]), float(right.mean()), checks=False)
         assert found.verdict == UNDECIDED, n
     assert found.answers == 800
+
+
+def test_items_added_to_a_sequential_study_get_a_smaller_part_of_the_error() -> None:
+    (model,), labels = study("sequential", (0.8,), 300)
+    assert labels.drawn is not None
+    late = labels.drawn.item >= 100
+    grown = replace(labels, drawn=replace(labels.drawn, place=labels.drawn.place + late * PLACES))
+    right = resolved_ends(labels, [model])[1]
+    alone, both = (binomial_at_least(int(right[:n].sum()), n, 0.7) for n in (100, 300))
+    assert gate_accuracy(model, labels, 0.7).p_below == pytest.approx(both / 0.8)
+    assert gate_accuracy(model, grown, 0.7).p_below == pytest.approx(min(alone / 0.8, both / 0.16))
