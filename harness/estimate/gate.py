@@ -735,20 +735,34 @@ def _decide(
     except (BadInput, NotIdentified) as error:
         return nothing.withheld(str(error))
     if not above.answers and not np.isfinite(above.value):
-        return nothing.withheld("there are no answers about the model's predictions yet")
+        return nothing.withheld(
+            "there are no answers about the model's predictions yet, or not to all questions about a cluster"
+            if labels.cluster is not None
+            else "there are no answers about the model's predictions yet"
+        )
     up, down = refuting_wealth(above.sums, above.low), refuting_wealth(-below.sums, -below.high)
-    ahead = above if above.sums.mean() > 0 or above is below else below
+    ahead = expected = _choose_ahead(above, below)
+    if part.passed is not None:
+        # forecast that questions passed over are answered like the others
+        heard = part.take(np.flatnonzero(~part.passed))
+        expected = _choose_ahead(*_bet(models, heard, bar, level, errors)[:2])
     is_open = above is not below and ahead is below and below.sums.mean() >= 0
     found = judge(
         replace(nothing, value=above.value, answers=above.answers),
         1 / up + spent,
         1 / down + spent,
-        ahead.sums,
+        expected.sums if expected.sums.size else ahead.sums,
+        ahead.sums.size,
     )
     # More answers may not lead to a decision, because the unknown error rates or the unanswered questions
     # decide whether the value is above the bar.
     untold = UNTOLD if errors is not None else UNANSWERED
     return found.withheld(untold) if is_open and not found.decided else found
+
+
+def _choose_ahead(above: Gains, below: Gains) -> Gains:
+    """Return the gains of the side that the answers favour."""
+    return above if above is below or above.sums.sum() > 0 else below
 
 
 def _bet(

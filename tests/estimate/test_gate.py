@@ -272,3 +272,14 @@ def test_items_added_to_a_sequential_study_get_a_smaller_part_of_the_error() -> 
     alone, both = (binomial_at_least(int(right[:n].sum()), n, 0.7) for n in (100, 300))
     assert gate_accuracy(model, labels, 0.7).p_below == pytest.approx(both / 0.8)
     assert gate_accuracy(model, grown, 0.7).p_below == pytest.approx(min(alone / 0.8, both / 0.16))
+
+
+def test_forecast_expects_answers_to_the_last_open_questions() -> None:
+    (model,), labels = study("partitioned", (0.85,), 1000)
+    assert labels.drawn is not None
+    order = labels.answers[np.argsort(labels.drawn.place)]
+    almost, whole = (gate_accuracy(model, labels.take(order[:n]), 0.82) for n in (985, 1000))
+    assert almost.open_questions == 15
+    assert almost.further is not None
+    assert whole.further is not None
+    assert 0.5 < almost.further / whole.further < 2
