@@ -752,7 +752,10 @@ def growing_parts(labels: LabelColumns, points: int) -> Iterator[LabelColumns]:
         if drawn is not None:
             drawn = drawn.take(np.flatnonzero(order_of(drawn) <= last))
         asked = labels.asked if drawn is None else mark(drawn.item, labels.index.size)
-        yield replace(part, drawn=drawn, asked=asked)
+        pool = labels.pool and replace(
+            labels.pool, stratum=np.where(labels.asked & ~asked, -1, labels.pool.stratum)
+        )
+        yield replace(part, drawn=drawn, asked=asked, pool=pool)
 
 
 def accuracies(

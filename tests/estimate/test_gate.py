@@ -22,6 +22,7 @@ from oversight.harness.estimate import (
     FAIL,
     PASS,
     UNDECIDED,
+    accuracy,
     binomial_at_least,
     gate_accuracy,
     gate_at_look,
@@ -283,3 +284,21 @@ def test_forecast_expects_answers_to_the_last_open_questions() -> None:
     assert almost.further is not None
     assert whole.further is not None
     assert 0.5 < almost.further / whole.further < 2
+
+
+@pytest.mark.parametrize("pool", [True, False])
+def test_items_on_which_the_asked_model_was_unreadable_stay_in_a_sequential_study(*, pool: bool) -> None:
+    """A later model is judged on all items, although items without a question are unresolved."""
+    items = [Item(f"i{j}", "t", ("red", "green"), (0, 1)) for j in range(200)]
+    truth = {item.id: j % 2 for j, item in enumerate(items)}
+    blank = {f"i{j}" for j in range(0, 200, 5)}
+    votes = {i: None if i in blank else k for i, k in truth.items()}
+    plan = Sequential(one_expert_per_class(("red", "green")), {"first": votes}, seed=1)
+    questions = plan.route(items)
+    labels = plan.decode(SimulatedExperts(truth).answer(questions), questions)
+    if pool:
+        labels = labels.drawn_from(dict.fromkeys(truth, "all"), pool_size=200)
+    later = [Prediction(i, 1 - k if i in blank else k) for i, k in truth.items()]
+    assert gate_accuracy(later, labels, 0.9).verdict == UNDECIDED
+    with pytest.raises(EstimateError, match="40 of 200 items, such as 'i0', are not resolved yet"):
+        accuracy(later, labels)
