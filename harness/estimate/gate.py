@@ -31,7 +31,9 @@ filled. If units are independent draws, the units that count are independent dra
 
 **Items drawn with unequal, recorded probabilities** use the bets of `oversight.harness.estimate.anytime`: an
 item's gain is multiplied by its weight, and each draw has separate bets, which follow from its probabilities.
-An unanswered question counts as the answer that is worst for the side that is bet on.
+An unanswered question counts as the answer that is worst for the side that is bet on. With clusters or errors
+of experts, only one draw is possible. The bets are then those above, and each gain is multiplied by its
+item's weight.
 
 **Items asked about until they are resolved.** An unresolved item counts as wrong in the test for a pass, and
 as right in the test for a failure, because items that are resolved early are not a random part of all items.
@@ -80,6 +82,7 @@ from oversight.harness.estimate.evidence import (
     collected_part,
     find_item_draws,
     find_turns,
+    find_weights,
     number_clusters,
 )
 from oversight.harness.estimate.expert_errors import ErrorRanges, rate_ranges
@@ -297,15 +300,18 @@ def _gather(
     corners = [(shift(s, t), s + t - 1) for s in rates.sensitivity for t in rates.specificity]
     moved = np.array([by + J * bar for by, J in corners])
     off = moved.max(axis=0) if rates.side > 0 else moved.min(axis=0)
-    sums = np.bincount(unit[taken], (g - off)[taken], minlength=len(there))[there]
-    largest = int(np.bincount(unit).max(initial=1))
+    scale = _scale_weights(evidence.weight, size)
+    sums = np.bincount(unit[taken], (scale * (g - off))[taken], minlength=len(there))[there]
+    largest = float(np.bincount(unit).max(initial=1) * scale.max(initial=1.0))
     likely, J = shift(*rates.likely), sum(rates.likely) - 1
     return Gains(
         sums=sums.astype(np.float64),
         low=largest * min(min(J * span[0], float((least - by).min())) - J * bar for by, J in corners),
         high=largest * max(max(J * span[1], float((most - by).max())) - J * bar for by, J in corners),
         answers=int(np.count_nonzero(heard[data.item])),
-        value=float((g - likely)[heard].mean()) / J if heard.any() and J > 0 else float("nan"),
+        value=float(np.average((g - likely)[heard], weights=scale[heard])) / J
+        if heard.any() and J > 0
+        else float("nan"),
     )
 
 
@@ -364,7 +370,12 @@ def resolved_ends(
 
 
 def worst_p_values(
-    low: IntArray, high: IntArray, cluster: IntArray | None, bar: float, floor: int
+    low: IntArray,
+    high: IntArray,
+    cluster: IntArray | None,
+    bar: float,
+    floor: int,
+    weight: FloatArray | None = None,
 ) -> tuple[float, float]:
     """Return two p-values: of "the mean value is below the bar", and of "the mean value is above the bar".
 
@@ -376,11 +387,14 @@ def worst_p_values(
         Shape (N,): cluster number of every item; None if items are independent.
     floor
         Smallest value that occurs: 0 for correctness, −1 for a difference; the largest is 1.
+    weight
+        Shape (N,): weight of every item; None if all are equal. Used only with clusters.
     """
     if cluster is not None:
-        size = int(np.bincount(cluster).max())
-        up = refuting_wealth(_sums(cluster, low - bar), size * (floor - bar))
-        down = refuting_wealth(_sums(cluster, bar - high), size * (bar - 1))
+        scale = _scale_weights(weight, len(low))
+        size = float(np.bincount(cluster).max() * scale.max())
+        up = refuting_wealth(_sums(cluster, scale * (low - bar)), size * (floor - bar))
+        down = refuting_wealth(_sums(cluster, scale * (bar - high)), size * (bar - 1))
         return min(1.0, 1 / up), min(1.0, 1 / down)
     n = len(low)
     if floor == 0:
@@ -393,6 +407,11 @@ def worst_p_values(
     up = max(_difference_tail(int(low.sum()), n, bar, float(d)) for d in shares)
     down = max(_difference_tail(-int(high.sum()), n, -bar, float(d)) for d in shares)
     return min(1.0, up + _GAMMA), min(1.0, down + _GAMMA)
+
+
+def _scale_weights(weight: FloatArray | None, size: int) -> FloatArray:
+    """Return the weights divided by their mean, shape (size,); ones if all items have equal weights."""
+    return np.ones(size) if weight is None else weight / weight.mean()
 
 
 def _sums(cluster: IntArray, gains: NDArray[np.floating[Any]]) -> FloatArray:
@@ -728,9 +747,13 @@ def _decide(
     try:
         refuse(use, labels.conditions, gold=errors is not None)
         part = collected_part(labels, there)[0]
-        if labels.is_unequal or labels.is_resolved:
-            gate = _gate_drawn if labels.is_unequal else _gate_resolved
-            return gate(models, part, nothing)
+        is_joint = labels.cluster is not None or errors is not None
+        if is_joint and labels.is_unequal:
+            _refuse_later_draws(labels)
+        if labels.is_resolved and (is_joint or not labels.is_unequal):
+            return _gate_resolved(models, part, nothing)
+        if labels.is_unequal and not is_joint:
+            return _gate_drawn(models, part, nothing)
         above, below, spent = _bet(models, part, bar, level, errors)
     except (BadInput, NotIdentified) as error:
         return nothing.withheld(str(error))
@@ -758,6 +781,16 @@ def _decide(
     # decide whether the value is above the bar.
     untold = UNTOLD if errors is not None else UNANSWERED
     return found.withheld(untold) if is_open and not found.decided else found
+
+
+def _refuse_later_draws(labels: LabelColumns) -> None:
+    """Refuse unequal probabilities of several draws, because later draws may depend on earlier answers."""
+    pool = labels.pool
+    if pool is not None and pool.batch is not None and pool.batch.max() > 1:
+        raise NotIdentified(
+            "items were drawn several times with unequal probabilities, and no test here that may be "
+            "repeated at any time allows for this together with clusters or errors of experts"
+        )
 
 
 def _choose_ahead(above: Gains, below: Gains) -> Gains:
@@ -835,9 +868,9 @@ def _gate_resolved(
 ) -> GateVerdict:
     items, low, high = resolved_ends(labels, models)
     cluster = number_clusters(items, labels.index, labels.cluster)
-    floor = 0 if len(models) == 1 else -1
+    floor, weight = 0 if len(models) == 1 else -1, find_weights(items, labels)
     if cluster is not None:
-        p_below, p_above = worst_p_values(low, high, cluster, nothing.bar, floor)
+        p_below, p_above = worst_p_values(low, high, cluster, nothing.bar, floor, weight)
     else:
         draw = find_item_draws(labels)[items]
         tests = [
@@ -848,10 +881,11 @@ def _gate_resolved(
     known = low == high
     if not known.any():
         return nothing.withheld("no item is resolved yet")
-    value = float(low[known].mean())
+    scale = _scale_weights(weight, low.size)[known]
+    value = float(np.average(low[known], weights=scale))
     answers = int(np.count_nonzero(labels.kind != ABSTAINED))
     verdict = replace(nothing, value=value, answers=answers, method=WORST_CASE)
-    return judge(verdict, p_below, p_above, low[known] - nothing.bar, known.size)
+    return judge(verdict, p_below, p_above, scale * (low[known] - nothing.bar), known.size)
 
 
 def gate_at_look(

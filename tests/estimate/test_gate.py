@@ -12,6 +12,7 @@ import pytest
 from oversight.harness.columns import (
     ABSTAINED,
     YES,
+    ItemPool,
     ItemValues,
     LabelColumns,
     PredictionColumns,
@@ -302,3 +303,27 @@ def test_items_on_which_the_asked_model_was_unreadable_stay_in_a_sequential_stud
     assert gate_accuracy(later, labels, 0.9).verdict == UNDECIDED
     with pytest.raises(EstimateError, match="40 of 200 items, such as 'i0', are not resolved yet"):
         accuracy(later, labels)
+
+
+@pytest.mark.parametrize("protocol", ["partitioned", "targeted", "sequential"])
+def test_weights_go_together_with_clusters_unless_items_were_drawn_several_times(protocol: str) -> None:
+    """Items that the model answers wrongly stand for three times as many items of the pool."""
+    (model,), labels = study(protocol, (0.8,), 400)
+    right = resolved_right(labels, model)
+    pool = ItemPool(
+        stratum=np.zeros(400, np.int64), size=800, weight=np.where(right, 1.0, 3.0), batch=np.ones(400, int)
+    )
+    pairs = {name: f"c{j // 2}" for j, name in enumerate(labels.index.ids)}
+    labels = replace(labels, pool=pool, cluster=ItemValues.of(pairs, labels.index))
+    share = right.sum() / (right.sum() + 3 * (~right).sum())
+    assert gate_accuracy(model, labels, share, checks=False).verdict == UNDECIDED
+    assert gate_accuracy(model, labels, share - 0.45, checks=False).verdict == PASS
+    assert gate_accuracy(model, labels, share + 0.35, checks=False).verdict == FAIL
+    twice = replace(labels, pool=replace(pool, batch=np.arange(400) // 200 + 1))
+    assert "drawn several times" in gate_accuracy(model, twice, 0.1).why
+
+
+def resolved_right(labels: LabelColumns, model: PredictionColumns) -> Any:
+    """Whether the model is right on every item: `study` gives item j the same truth for every protocol."""
+    truth = np.random.default_rng(5).integers(4, size=labels.index.size)
+    return model.option == truth
