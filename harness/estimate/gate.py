@@ -38,8 +38,8 @@ item's weight.
 **Items asked about until they are resolved.** An unresolved item counts as wrong in the test for a pass, and
 as right in the test for a failure, because items that are resolved early are not a random part of all items.
 Later answers cannot change such a decision, so the test of a fixed number of items may be repeated at any
-time. If items were added later, the items up to each draw have a test of their own, and the error probability
-is divided among the draws (`_OF_FIRST`):
+time. If items were added later, there is one test per draw, of all items up to this draw, and the error
+probability is divided among these tests (`_OF_FIRST`):
 
 * accuracy: exact binomial tail
 * difference D = (n_+ − n_−)/N: the exact tail of n_+ − n_− of trinomial items, plus γ. The tail is maximised
