@@ -61,7 +61,7 @@ def test_no_verdict_at_the_bar_is_wrong_too_often(protocol: str, K: int, accurac
 def test_clusters_and_gold_keep_the_level_with_unequal_chances(protocol: str, sign: int) -> None:
     """The model is right on all items of a cluster or wrong on all; without clusters, experts err."""
     wrong = {"clusters": 0, "gold": 0}
-    for seed in range(STUDIES // 3):
+    for seed in range(studies := STUDIES // 6):
         labels, options, truth, _ = draw_study(protocol, 3, (0.7,), 500, 100, sign, seed)
         right = options[0] == truth
         group = np.argsort(np.argsort(right, kind="stable")) // 5
@@ -78,7 +78,8 @@ def test_clusters_and_gold_keep_the_level_with_unequal_chances(protocol: str, si
             known = ErrorRanges(gold_true=(80 - missed, missed), gold_false=(false, 80 - false))
             found = gate_accuracy(columns, said, bar, errors=known, checks=False)
             wrong["gold"] += found.verdict in (PASS, FAIL)
-    assert max(wrong.values()) <= 0.1 * STUDIES // 3 + 2.6 * np.sqrt(0.09 * STUDIES / 3)
+    # each of the two verdicts may be wrong in 5 % of the studies
+    assert max(wrong.values()) <= 0.1 * studies + 2.6 * np.sqrt(0.09 * studies)
 
 
 @pytest.mark.parametrize("protocol", ["partitioned", "targeted", "sequential"])
