@@ -190,8 +190,9 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
     ------
     BadInput
         If study.toml and `look` differ in the planned number of analyses; if the share of answered questions
-        is far from the planned share, J/L for analysis J of L; or if an earlier record forbids `look`, for
-        example because a later analysis was recorded.
+        is far from the planned share, J/L for analysis J of L, now or, because questions were added since, at
+        an earlier analysis; or if an earlier record forbids `look`, for example because a later analysis was
+        recorded.
     """
     name = f"--look {look.look}/{look.looks}"
     if study.estimate.looks not in (None, look.looks):
@@ -211,6 +212,13 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
             raise BadInput(
                 f"{name}: look {taken.look} was taken when {taken.looks} looks were planned; the number of "
                 "looks cannot change after the first look"
+            )
+        share, planned = taken.answered / max(1, look.drawn), taken.look / taken.looks
+        if not study.experts.statement.asks_on and planned - share > FARTHEST + 1e-9:
+            raise BadInput(
+                f"{name}: look {taken.look} was planned at {planned:.0%} of the questions, but its "
+                f"{taken.answered} answers are {share:.0%} of the {look.drawn} questions drawn by now; as "
+                "questions were added, use what is valid at any time: a gate without --look, or --anytime"
             )
     last = before[-1] if before else look
     if last.look > look.look:

@@ -641,14 +641,18 @@ class LabelColumns:
     def of(cls, labels: Sequence[Label], index: ItemIndex) -> LabelColumns:
         """Make columns from labels about items of the index, with the labels' design if they have one."""
         design = design_of(labels)
+        asked, statements = _mask(design.asked, index), design.statements
+        is_resolved = bool(statements) and deciding_statement(statements).estimator == "resolved"
         return cls(
             questions=QuestionColumns.of(labels, index),
             kind=np.array([_KIND[x.kind] for x in labels], dtype=np.int64),
-            statements=design.statements,
+            statements=statements,
             drawn=QuestionColumns.of(design.drawn, index) if design.drawn else None,
-            asked=_mask(design.asked, index),
+            asked=asked,
             cluster=ItemValues.of(design.clusters, index) if design.clusters else None,
             pool=_pool_of(design, index),
+            # other protocols tell from propensities that an item without a question could not be asked about
+            outside=~asked if is_resolved and not design.strata else None,
         )
 
     @property

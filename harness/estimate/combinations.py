@@ -5,8 +5,8 @@ A study is described by conditions: its design, and its `FEATURES`. A use is the
 
 >>> find_reason("metrics", {"uniform"})
 ''
->>> find_reason("gate", {"uniform", "weights", "clusters"})
-'items were drawn with unequal probabilities and are in clusters, and no test here that may be ...'
+>>> find_reason("plan", {"uniform", "clusters"})
+'a plan from a pilot needs independent items, but these items are in clusters'
 """
 
 from __future__ import annotations
@@ -116,14 +116,7 @@ RULES = (
     ),
     Rule(uses=_set("search", "plan", "gate difference"), all_of=_set("weights"), reason=_UNEQUAL),
     Rule(uses=_set("compare"), all_of=_set("weights", "resolved"), reason=_UNEQUAL),
-    Rule(uses=_set("gate"), all_of=_set("weights", "gold"), reason=_UNEQUAL),
     Rule(uses=_set("estimate", "metrics"), all_of=_set("weights", "second questions"), reason=_UNEQUAL),
-    Rule(
-        uses=_set("gate"),
-        all_of=_set("weights", "clusters"),
-        reason="items were drawn with unequal probabilities and are in clusters, and no test here that may "
-        "be repeated at any time allows for both",
-    ),
     Rule(
         uses=_set("estimate"),
         all_of=_set("judges", POOL, "clusters"),
@@ -204,6 +197,7 @@ RULES = (
     Rule(
         uses=_set("gate"),
         all_of=_set("weighted", "weights"),
+        unless=_set("clusters", "gold"),
         kind=BY_DATA,
         reason="questions about several models' predictions were drawn with unequal probabilities, but a "
         "gate needs questions about a single model",
@@ -230,8 +224,8 @@ def find_reason(use: str, conditions: Collection[str]) -> str:
     --------
     >>> find_reason("metrics", {"uniform"})
     ''
-    >>> find_reason("gate", {"uniform", "weights", "clusters"})
-    'items were drawn with unequal probabilities and are in clusters, and no test here that may be ...'
+    >>> find_reason("plan", {"uniform", "clusters"})
+    'a plan from a pilot needs independent items, but these items are in clusters'
     """
     rule = find_rule(use, conditions)
     return "" if rule is None else rule.reason
@@ -258,10 +252,10 @@ def refuse(use: str, conditions: Collection[str], **features: bool) -> None:
 
     Examples
     --------
-    >>> refuse("gate", {"uniform", "weights", "clusters"})
+    >>> refuse("plan", {"uniform", "clusters"})
     Traceback (most recent call last):
         ...
-    oversight.harness.errors.NotIdentified: items were drawn with unequal probabilities and are in ...
+    oversight.harness.errors.NotIdentified: a plan from a pilot needs independent items, but these ...
     """
     given = [name for name, is_given in features.items() if is_given]
     rule = find_rule(use, {*conditions, *given})

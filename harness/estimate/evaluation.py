@@ -313,6 +313,11 @@ def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> Non
     """
     if labels.is_unequal:
         refuse("gate", labels.conditions)
+        if labels.cluster is not None:
+            raise NotIdentified(
+                "items were drawn with unequal probabilities and are in clusters, and no interval here that "
+                "is valid at any time allows for both"
+            )
     if labels.is_uniform:
         return
     if not (
@@ -763,7 +768,10 @@ def growing_parts(labels: LabelColumns, points: int) -> Iterator[LabelColumns]:
         if drawn is not None:
             drawn = drawn.take(np.flatnonzero(order_of(drawn) <= last))
         asked = labels.asked if drawn is None else mark(drawn.item, labels.index.size)
-        yield replace(part, drawn=drawn, asked=asked)
+        pool = labels.pool and replace(
+            labels.pool, stratum=np.where(labels.asked & ~asked, -1, labels.pool.stratum)
+        )
+        yield replace(part, drawn=drawn, asked=asked, pool=pool)
 
 
 def accuracies(

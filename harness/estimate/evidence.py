@@ -177,6 +177,17 @@ def _find_draws(drawn: QuestionColumns) -> IntArray:
     return draw
 
 
+def find_item_draws(labels: LabelColumns) -> IntArray:
+    """Return, for each item, which draw first asked about it, counted from 0; shape (items,).
+
+    Items without a question, and all items if the drawn questions are unknown, have 0.
+    """
+    draws = np.zeros(labels.index.size, np.int64)
+    if labels.drawn is not None:
+        draws[labels.drawn.item] = _find_draws(labels.drawn)
+    return draws
+
+
 def _read_draws(drawn: QuestionColumns, draw: IntArray, answered: BoolArray) -> Queues:
     """Return the queues of every draw (`read_queues`): all experts' queues of draw 0, then of draw 1, etc.
 
@@ -188,6 +199,14 @@ def _read_draws(drawn: QuestionColumns, draw: IntArray, answered: BoolArray) -> 
     asked, reached = queues.asked.reshape(-1, experts), queues.reached.reshape(-1, experts)
     later = reached[::-1].cumsum(axis=0)[::-1] > reached
     return replace(queues, reached=np.where(later, asked, reached).ravel())
+
+
+def find_turns(labels: LabelColumns, drawn: QuestionColumns) -> FloatArray:
+    """Return, for each question, the share of its expert's queue that ends with the question; shape (R,)."""
+    draw = np.zeros(len(drawn), np.int64) if labels.pool is not None else _find_draws(drawn)
+    queues = _read_draws(drawn, draw, np.zeros(len(drawn), np.bool_))
+    turns: FloatArray = (queues.rank + 1) / queues.asked[draw * len(drawn.experts) + drawn.expert]
+    return turns
 
 
 def _refuse_silent(

@@ -22,21 +22,24 @@ likelihood ratios of the accuracies b + λ and b, so the bets use all informatio
 and its constant follow from the bar and the draw alone, never from answers. So the mean of an outcome is the
 item's own value, and the bounds of an outcome are known before any answer.
 
-Some items need no question: an unreadable prediction, or an item on which two models agree. Their outcomes
-are known before any answer. If all of them counted at once, the items that count would not be a random part
-of the pool. So all units (items or clusters) are put in an order by a hash of their ids. Answered units fill
-the places of units with questions one after the other, and a unit without a question counts once all such
-places before it are filled. If items are independent draws, the units that count are independent draws at any
-moment.
+Units (items or clusters) with many questions are complete later than units with few. A unit without a
+question (unreadable predictions, or items on which two models agree) is complete from the start. If all
+complete units counted at once, they would not be a random part of the pool. So all units are put in an order
+by a hash of their ids, which gives each number of questions its places. Complete units fill the places of
+their number of questions in the order of their completion, and count up to the first place that is not
+filled. If units are independent draws, the units that count are independent draws at any moment.
 
 **Items drawn with unequal, recorded probabilities** use the bets of `oversight.harness.estimate.anytime`: an
 item's gain is multiplied by its weight, and each draw has separate bets, which follow from its probabilities.
-An unanswered question counts as the answer that is worst for the side that is bet on.
+An unanswered question counts as the answer that is worst for the side that is bet on. With clusters or errors
+of experts, only one draw is possible. The bets are then those above, and each gain is multiplied by its
+item's weight.
 
 **Items asked about until they are resolved.** An unresolved item counts as wrong in the test for a pass, and
 as right in the test for a failure, because items that are resolved early are not a random part of all items.
 Later answers cannot change such a decision, so the test of a fixed number of items may be repeated at any
-time:
+time. If items were added later, there is one test per draw, of all items up to this draw, and the error
+probability is divided among these tests (`_OF_FIRST`):
 
 * accuracy: exact binomial tail
 * difference D = (n_+ − n_−)/N: the exact tail of n_+ − n_− of trinomial items, plus γ. The tail is maximised
@@ -74,7 +77,14 @@ from oversight.harness.estimate.checks import explain_failed_calls, explain_fail
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import binomial_at_least, check_level, clopper_pearson, z_value
 from oversight.harness.estimate.evaluation import accuracies, accuracy, see_draws, see_known_items
-from oversight.harness.estimate.evidence import Evidence, collected_part, number_clusters
+from oversight.harness.estimate.evidence import (
+    Evidence,
+    collected_part,
+    find_item_draws,
+    find_turns,
+    find_weights,
+    number_clusters,
+)
 from oversight.harness.estimate.expert_errors import ErrorRanges, rate_ranges
 from oversight.harness.estimate.model_comparison import compare
 from oversight.harness.estimate.routed_sample import (
@@ -144,14 +154,16 @@ class Gains:
     value: float
 
 
-def gather_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> tuple[Evidence, FloatArray]:
+def gather_asked(
+    labels: LabelColumns, models: Sequence[PredictionColumns]
+) -> tuple[Evidence, FloatArray, FloatArray]:
     """Collect the evidence on items that all models answered, including questions without an answer.
 
     Returns
     -------
-    Evidence, array
-        The evidence, in which every question counts as answered, and the actual answers, one per question:
-        1 yes, 0 no, −1 abstained, NaN open.
+    Evidence, array, array
+        The evidence, in which every question counts as answered; the actual answers, one per question: 1 yes,
+        0 no, −1 abstained, NaN open; and every question's turn (`find_turns`).
 
     Raises
     ------
@@ -164,7 +176,8 @@ def gather_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> t
     as_asked = replace(labels, questions=drawn, kind=np.full(len(drawn), NO), passed=None)
     evidence = Evidence.gather(models, as_asked, error_free=False, tilted=False, few_clusters=True)
     kinds = np.append(labels.kind, YES)[rows]  # unanswered questions have row −1; they become NaN below
-    return evidence, np.where(rows < 0, np.nan, kinds.astype(np.float64))[mine]
+    answer = np.where(rows < 0, np.nan, kinds.astype(np.float64))
+    return evidence, answer[mine], find_turns(labels, drawn)[mine]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,11 +211,11 @@ NO_ERRORS = WorstRates(sensitivity=(1.0, 1.0), specificity=(1.0, 1.0), side=1, l
 
 
 def accuracy_gains(
-    evidence: Evidence, answer: FloatArray, bar: float, rates: WorstRates = NO_ERRORS
+    evidence: Evidence, answer: FloatArray, turn: FloatArray, bar: float, rates: WorstRates = NO_ERRORS
 ) -> Gains:
     """Compute the gains of bets on whether a model's accuracy is above a bar in (0, 1).
 
-    `evidence` and `answer` are the results of `gather_asked`.
+    `evidence`, `answer` and `turn` are the results of `gather_asked`.
 
     Raises
     ------
@@ -224,11 +237,11 @@ def accuracy_gains(
             "some predictions could not be drawn for a question, so these answers cannot tell whether they "
             "are right"
         )
-    return _gather(evidence, answer, c, p, constant, bar, (0.0, 1.0), rates)
+    return _gather(evidence, answer, turn, c, p, constant, bar, (0.0, 1.0), rates)
 
 
 def difference_gains(
-    evidence: Evidence, answer: FloatArray, bar: float, rates: WorstRates = NO_ERRORS
+    evidence: Evidence, answer: FloatArray, turn: FloatArray, bar: float, rates: WorstRates = NO_ERRORS
 ) -> Gains:
     """Compute the gains of bets on whether the first accuracy minus the second is above a bar in (−1, 1).
 
@@ -246,12 +259,13 @@ def difference_gains(
             "of the two predictions could not be drawn, because questions were drawn for other models"
         )
     p = np.where(c != 0, 0.5, 0.0)
-    return _gather(evidence, answer, c, p, np.zeros(len(c)), bar, (-1.0, 1.0), rates)
+    return _gather(evidence, answer, turn, c, p, np.zeros(len(c)), bar, (-1.0, 1.0), rates)
 
 
 def _gather(
     evidence: Evidence,
     answer: FloatArray,
+    turn: FloatArray,
     c: FloatArray,
     p: FloatArray,
     constant: FloatArray,
@@ -273,7 +287,7 @@ def _gather(
     told = of_asked * (said - p[data.item, data.asked])
     g = base + np.bincount(data.item, told, minlength=size)
     unit = np.arange(size) if evidence.cluster is None else evidence.cluster
-    there = _count_units(evidence, answer, unit, number > 0)
+    there = _count_units(evidence, answer, unit, turn)
     taken = there[unit]
     heard = taken & (np.bincount(data.item, answer == ABSTAINED, size) == 0)
     excess = c.sum(axis=1) - data.n_options * constant
@@ -286,39 +300,49 @@ def _gather(
     corners = [(shift(s, t), s + t - 1) for s in rates.sensitivity for t in rates.specificity]
     moved = np.array([by + J * bar for by, J in corners])
     off = moved.max(axis=0) if rates.side > 0 else moved.min(axis=0)
-    sums = np.bincount(unit[taken], (g - off)[taken], minlength=len(there))[there]
-    largest = int(np.bincount(unit).max(initial=1))
+    scale = _scale_weights(evidence.weight, size)
+    sums = np.bincount(unit[taken], (scale * (g - off))[taken], minlength=len(there))[there]
+    largest = float(np.bincount(unit).max(initial=1) * scale.max(initial=1.0))
     likely, J = shift(*rates.likely), sum(rates.likely) - 1
     return Gains(
         sums=sums.astype(np.float64),
         low=largest * min(min(J * span[0], float((least - by).min())) - J * bar for by, J in corners),
         high=largest * max(max(J * span[1], float((most - by).max())) - J * bar for by, J in corners),
         answers=int(np.count_nonzero(heard[data.item])),
-        value=float((g - likely)[heard].mean()) / J if heard.any() and J > 0 else float("nan"),
+        value=float(np.average((g - likely)[heard], weights=scale[heard])) / J
+        if heard.any() and J > 0
+        else float("nan"),
     )
 
 
-def _count_units(evidence: Evidence, answer: FloatArray, unit: IntArray, put: BoolArray) -> BoolArray:
+def _count_units(evidence: Evidence, answer: FloatArray, unit: IntArray, turn: FloatArray) -> BoolArray:
     """Return which units count so far, shape (units,), by the order explained in the module docstring.
 
-    A unit with questions counts as answered once none of them is open.
+    A unit is complete once none of its questions is open. `turn` is the turn of each question (`find_turns`).
     """
+    of_question = unit[evidence.sample.item]
     first = np.unique(unit, return_index=True)[1]
-    is_open = np.bincount(evidence.sample.item, np.isnan(answer), len(put)) > 0
-    waits = np.bincount(unit, is_open, first.size) > 0
-    was_put = np.bincount(unit, put, first.size) > 0
-    there = was_put & ~waits
-    if not was_put.all():
-        names = [evidence.index.ids[i] for i in evidence.items[first].tolist()]
-        turn = np.array([derive_seed(0, "gate", name) for name in names], dtype=np.uint64)
-        places = np.sort(turn[was_put])
-        filled = int(np.count_nonzero(there))
-        there |= ~was_put & ((turn < places[filled]) if filled < places.size else True)
+    waits = np.bincount(of_question, np.isnan(answer), first.size) > 0
+    questions = np.bincount(of_question, minlength=first.size)
+    if not waits.any() or questions.min() == questions.max():
+        return ~waits
+    complete = np.zeros(first.size)
+    np.maximum.at(complete, of_question, turn)
+    names = [evidence.index.ids[i] for i in evidence.items[first].tolist()]
+    place = np.array([derive_seed(0, "gate", name) for name in names], dtype=np.uint64)
+    by_place, by_time = np.lexsort((place, questions)), np.lexsort((complete, waits, questions))
+    # by_time[j] fills the place of by_place[j], which has the same number of questions
+    end = place[by_place[waits[by_time]]].min()
+    there = np.zeros(first.size, np.bool_)
+    there[by_time[place[by_place] < end]] = True
     return there
 
 
 _GAMMA = 0.001
 _SHARES = 15
+_OF_FIRST = 0.8
+"""Part of the error probability for the test of the first draw's items. Each later draw gets this part of the
+rest, so that all tests together have the gate's error probability, however often items are added."""
 
 
 def resolved_ends(
@@ -346,7 +370,12 @@ def resolved_ends(
 
 
 def worst_p_values(
-    low: IntArray, high: IntArray, cluster: IntArray | None, bar: float, floor: int
+    low: IntArray,
+    high: IntArray,
+    cluster: IntArray | None,
+    bar: float,
+    floor: int,
+    weight: FloatArray | None = None,
 ) -> tuple[float, float]:
     """Return two p-values: of "the mean value is below the bar", and of "the mean value is above the bar".
 
@@ -358,11 +387,14 @@ def worst_p_values(
         Shape (N,): cluster number of every item; None if items are independent.
     floor
         Smallest value that occurs: 0 for correctness, −1 for a difference; the largest is 1.
+    weight
+        Shape (N,): weight of every item; None if all are equal. Used only with clusters.
     """
     if cluster is not None:
-        size = int(np.bincount(cluster).max())
-        up = refuting_wealth(_sums(cluster, low - bar), size * (floor - bar))
-        down = refuting_wealth(_sums(cluster, bar - high), size * (bar - 1))
+        scale = _scale_weights(weight, len(low))
+        size = float(np.bincount(cluster).max() * scale.max())
+        up = refuting_wealth(_sums(cluster, scale * (low - bar)), size * (floor - bar))
+        down = refuting_wealth(_sums(cluster, scale * (bar - high)), size * (bar - 1))
         return min(1.0, 1 / up), min(1.0, 1 / down)
     n = len(low)
     if floor == 0:
@@ -375,6 +407,11 @@ def worst_p_values(
     up = max(_difference_tail(int(low.sum()), n, bar, float(d)) for d in shares)
     down = max(_difference_tail(-int(high.sum()), n, -bar, float(d)) for d in shares)
     return min(1.0, up + _GAMMA), min(1.0, down + _GAMMA)
+
+
+def _scale_weights(weight: FloatArray | None, size: int) -> FloatArray:
+    """Return the weights divided by their mean, shape (size,); ones if all items have equal weights."""
+    return np.ones(size) if weight is None else weight / weight.mean()
 
 
 def _sums(cluster: IntArray, gains: NDArray[np.floating[Any]]) -> FloatArray:
@@ -710,27 +747,55 @@ def _decide(
     try:
         refuse(use, labels.conditions, gold=errors is not None)
         part = collected_part(labels, there)[0]
-        if labels.is_unequal or labels.is_resolved:
-            gate = _gate_drawn if labels.is_unequal else _gate_resolved
-            return gate(models, part, nothing)
+        is_joint = labels.cluster is not None or errors is not None
+        if is_joint and labels.is_unequal:
+            _refuse_later_draws(labels)
+        if labels.is_resolved and (is_joint or not labels.is_unequal):
+            return _gate_resolved(models, part, nothing)
+        if labels.is_unequal and not is_joint:
+            return _gate_drawn(models, part, nothing)
         above, below, spent = _bet(models, part, bar, level, errors)
     except (BadInput, NotIdentified) as error:
         return nothing.withheld(str(error))
     if not above.answers and not np.isfinite(above.value):
-        return nothing.withheld("there are no answers about the model's predictions yet")
+        return nothing.withheld(
+            "there are no answers about the model's predictions yet, or not to all questions about a cluster"
+            if labels.cluster is not None
+            else "there are no answers about the model's predictions yet"
+        )
     up, down = refuting_wealth(above.sums, above.low), refuting_wealth(-below.sums, -below.high)
-    ahead = above if above.sums.mean() > 0 or above is below else below
+    ahead = expected = _choose_ahead(above, below)
+    if part.passed is not None:
+        # forecast that questions passed over are answered like the others
+        heard = part.take(np.flatnonzero(~part.passed))
+        expected = _choose_ahead(*_bet(models, heard, bar, level, errors)[:2])
     is_open = above is not below and ahead is below and below.sums.mean() >= 0
     found = judge(
         replace(nothing, value=above.value, answers=above.answers),
         1 / up + spent,
         1 / down + spent,
-        ahead.sums,
+        expected.sums if expected.sums.size else ahead.sums,
+        ahead.sums.size,
     )
     # More answers may not lead to a decision, because the unknown error rates or the unanswered questions
     # decide whether the value is above the bar.
     untold = UNTOLD if errors is not None else UNANSWERED
     return found.withheld(untold) if is_open and not found.decided else found
+
+
+def _refuse_later_draws(labels: LabelColumns) -> None:
+    """Refuse unequal probabilities of several draws, because later draws may depend on earlier answers."""
+    pool = labels.pool
+    if pool is not None and pool.batch is not None and pool.batch.max() > 1:
+        raise NotIdentified(
+            "items were drawn several times with unequal probabilities, and no test here that may be "
+            "repeated at any time allows for this together with clusters or errors of experts"
+        )
+
+
+def _choose_ahead(above: Gains, below: Gains) -> Gains:
+    """Return the gains of the side that the answers favour."""
+    return above if above is below or above.sums.sum() > 0 else below
 
 
 def _bet(
@@ -803,14 +868,24 @@ def _gate_resolved(
 ) -> GateVerdict:
     items, low, high = resolved_ends(labels, models)
     cluster = number_clusters(items, labels.index, labels.cluster)
-    p_below, p_above = worst_p_values(low, high, cluster, nothing.bar, 0 if len(models) == 1 else -1)
+    floor, weight = 0 if len(models) == 1 else -1, find_weights(items, labels)
+    if cluster is not None:
+        p_below, p_above = worst_p_values(low, high, cluster, nothing.bar, floor, weight)
+    else:
+        draw = find_item_draws(labels)[items]
+        tests = [
+            np.divide(worst_p_values(low[part], high[part], None, nothing.bar, floor), spent)
+            for part, spent in ((draw <= d, _OF_FIRST * (1 - _OF_FIRST) ** d) for d in range(draw.max() + 1))
+        ]
+        p_below, p_above = np.min(tests, axis=0).tolist()
     known = low == high
     if not known.any():
         return nothing.withheld("no item is resolved yet")
-    value = float(low[known].mean())
+    scale = _scale_weights(weight, low.size)[known]
+    value = float(np.average(low[known], weights=scale))
     answers = int(np.count_nonzero(labels.kind != ABSTAINED))
     verdict = replace(nothing, value=value, answers=answers, method=WORST_CASE)
-    return judge(verdict, p_below, p_above, low[known] - nothing.bar, known.size)
+    return judge(verdict, p_below, p_above, scale * (low[known] - nothing.bar), known.size)
 
 
 def gate_at_look(

@@ -519,12 +519,16 @@ def find_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> tup
     """Find the items of a sequential study; return their positions, (N,), and all predictions, (N, M).
 
     An item belongs to the study if no model failed on it and one of three conditions holds: the item has a
-    question, all its predictions are unreadable, or it was added after the last question was drawn.
+    question, all its predictions are unreadable, or it could have had a question: it was drawn from the pool
+    or, without a pool, is one of the study's items. Such an item has no question if the models for which
+    questions were drawn were unreadable, or if it was added after the last question was drawn.
     """
     options = np.stack([m.option for m in models], axis=1).astype(np.int64)
     ran = np.logical_and.reduce([m.ran for m in models])
     known = labels.asked_items | (options.max(axis=1) < 0)
-    items = np.flatnonzero(ran & (known if labels.outside is None else known | labels.outside))
+    for others in (labels.outside, labels.pool and labels.pool.drawn):
+        known = known if others is None else known | others
+    items = np.flatnonzero(ran & known)
     return items, options[items]
 
 

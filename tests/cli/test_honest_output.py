@@ -185,6 +185,9 @@ def test_planned_looks_are_recorded(begin: Callable[..., None], oversight: Overs
         more = PlannedLook(look=2, looks=2, answered=N - 1, drawn=N)
         with pytest.raises(BadInput, match="it was the last"):
             check_look(study, store, more)
+        grown = PlannedLook(look=2, looks=2, answered=4 * N, drawn=4 * N)
+        with pytest.raises(BadInput, match="as questions were added"):
+            check_look(study, store, grown)
 
 
 def test_looks_are_planned_with_the_design(begin: Callable[..., None], oversight: Oversight) -> None:

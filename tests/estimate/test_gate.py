@@ -9,9 +9,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns, align_models
+from oversight.harness.columns import (
+    ABSTAINED,
+    YES,
+    ItemPool,
+    ItemValues,
+    LabelColumns,
+    PredictionColumns,
+    align_models,
+)
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate import FAIL, PASS, UNDECIDED, gate_accuracy, gate_at_look, gate_difference
+from oversight.harness.estimate import (
+    FAIL,
+    PASS,
+    UNDECIDED,
+    accuracy,
+    binomial_at_least,
+    gate_accuracy,
+    gate_at_look,
+    gate_difference,
+)
 from oversight.harness.estimate.anytime import likelihood_sequence
 from oversight.harness.estimate.gate import (
     GateVerdict,
@@ -20,10 +37,11 @@ from oversight.harness.estimate.gate import (
     gather_asked,
     judge,
     refuting_wealth,
+    resolved_ends,
     worst_p_values,
 )
 from oversight.harness.estimate.sample_size import outcomes_to_settle
-from oversight.harness.types import Item, Prediction, PredictionStatus
+from oversight.harness.types import PLACES, Item, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
 
@@ -227,3 +245,85 @@ def test_forecast_is_no_single_answer_if_the_evidence_is_weak() -> None:
     later = judge(known, 0.62, 0.9, gains).further
     assert later is not None
     assert later > need / 2
+
+
+def test_small_clusters_do_not_count_before_large_ones() -> None:
+    """The model is right on all clusters of one item, which are complete first, and wrong on all others."""
+    (model,), labels = study("targeted", (0.5,), 800)
+    right = np.zeros(labels.index.size, np.bool_)
+    right[labels.item[labels.kind == YES]] = True
+    clusters = {
+        name: name if is_right else f"c{j // 8}"
+        for j, (name, is_right) in enumerate(zip(labels.index.ids, right.tolist(), strict=True))
+    }
+    labels = replace(labels, cluster=ItemValues.of(clusters, labels.index))
+    assert labels.drawn is not None
+    order = labels.answers[np.argsort(labels.drawn.place)]
+    for n in range(100, 801, 100):
+        found = gate_accuracy(model, labels.take(order[:n]), float(right.mean()), checks=False)
+        assert found.verdict == UNDECIDED, n
+    assert found.answers == 800
+
+
+def test_items_added_to_a_sequential_study_get_a_smaller_part_of_the_error() -> None:
+    (model,), labels = study("sequential", (0.8,), 300)
+    assert labels.drawn is not None
+    late = labels.drawn.item >= 100
+    grown = replace(labels, drawn=replace(labels.drawn, place=labels.drawn.place + late * PLACES))
+    right = resolved_ends(labels, [model])[1]
+    alone, both = (binomial_at_least(int(right[:n].sum()), n, 0.7) for n in (100, 300))
+    assert gate_accuracy(model, labels, 0.7).p_below == pytest.approx(both / 0.8)
+    assert gate_accuracy(model, grown, 0.7).p_below == pytest.approx(min(alone / 0.8, both / 0.16))
+
+
+def test_forecast_expects_answers_to_the_last_open_questions() -> None:
+    (model,), labels = study("partitioned", (0.85,), 1000)
+    assert labels.drawn is not None
+    order = labels.answers[np.argsort(labels.drawn.place)]
+    almost, whole = (gate_accuracy(model, labels.take(order[:n]), 0.82) for n in (985, 1000))
+    assert almost.open_questions == 15
+    assert almost.further is not None
+    assert whole.further is not None
+    assert 0.5 < almost.further / whole.further < 2
+
+
+@pytest.mark.parametrize("pool", [True, False])
+def test_items_on_which_the_asked_model_was_unreadable_stay_in_a_sequential_study(*, pool: bool) -> None:
+    """A later model is judged on all items, although items without a question are unresolved."""
+    items = [Item(f"i{j}", "t", ("red", "green"), (0, 1)) for j in range(200)]
+    truth = {item.id: j % 2 for j, item in enumerate(items)}
+    blank = {f"i{j}" for j in range(0, 200, 5)}
+    votes = {i: None if i in blank else k for i, k in truth.items()}
+    plan = Sequential(one_expert_per_class(("red", "green")), {"first": votes}, seed=1)
+    questions = plan.route(items)
+    labels = plan.decode(SimulatedExperts(truth).answer(questions), questions)
+    if pool:
+        labels = labels.drawn_from(dict.fromkeys(truth, "all"), pool_size=200)
+    later = [Prediction(i, 1 - k if i in blank else k) for i, k in truth.items()]
+    assert gate_accuracy(later, labels, 0.9).verdict == UNDECIDED
+    with pytest.raises(EstimateError, match="40 of 200 items, such as 'i0', are not resolved yet"):
+        accuracy(later, labels)
+
+
+@pytest.mark.parametrize("protocol", ["partitioned", "targeted", "sequential"])
+def test_weights_go_together_with_clusters_unless_items_were_drawn_several_times(protocol: str) -> None:
+    """Items that the model answers wrongly stand for three times as many items of the pool."""
+    (model,), labels = study(protocol, (0.8,), 400)
+    right = resolved_right(labels, model)
+    pool = ItemPool(
+        stratum=np.zeros(400, np.int64), size=800, weight=np.where(right, 1.0, 3.0), batch=np.ones(400, int)
+    )
+    pairs = {name: f"c{j // 2}" for j, name in enumerate(labels.index.ids)}
+    labels = replace(labels, pool=pool, cluster=ItemValues.of(pairs, labels.index))
+    share = right.sum() / (right.sum() + 3 * (~right).sum())
+    assert gate_accuracy(model, labels, share, checks=False).verdict == UNDECIDED
+    assert gate_accuracy(model, labels, share - 0.45, checks=False).verdict == PASS
+    assert gate_accuracy(model, labels, share + 0.35, checks=False).verdict == FAIL
+    twice = replace(labels, pool=replace(pool, batch=np.arange(400) // 200 + 1))
+    assert "drawn several times" in gate_accuracy(model, twice, 0.1).why
+
+
+def resolved_right(labels: LabelColumns, model: PredictionColumns) -> Any:
+    """Whether the model is right on every item: `study` gives item j the same truth for every protocol."""
+    truth = np.random.default_rng(5).integers(4, size=labels.index.size)
+    return model.option == truth

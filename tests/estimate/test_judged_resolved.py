@@ -64,7 +64,8 @@ def test_resolved_items_that_are_all_there_are_need_no_judge() -> None:
     whole = Labels(
         labels, type(labels.design)(statements=labels.design.statements, asked=labels.design.asked)
     )
-    found = ov.model_accuracies(models, whole, judges={"judge": judge})["a"]
+    asked = {"a": [p for p in models["a"] if p.item_id in labels.design.asked]}
+    found = ov.model_accuracies(asked, whole, judges={"judge": judge})["a"]
     assert "every item is resolved" in found.undefined[JUDGED]
 
 

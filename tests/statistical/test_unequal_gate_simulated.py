@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from oversight.harness.columns import align_models
-from oversight.harness.estimate import FAIL, PASS, gate_accuracy
+from oversight.harness.estimate import FAIL, PASS, ErrorRanges, gate_accuracy
 from oversight.harness.types import Labels
 from tests.statistical.test_unequal_protocols_simulated import draw_study, predict
 
@@ -54,6 +54,32 @@ def test_no_verdict_at_the_bar_is_wrong_too_often(protocol: str, K: int, accurac
         found = look_on(labels, model, exact, 3)
         passed, failed = passed + (PASS in found), failed + (FAIL in found)
     assert max(passed, failed) <= MOST * STUDIES
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("protocol", ["partitioned", "targeted", "sequential"])
+def test_clusters_and_gold_keep_the_level_with_unequal_chances(protocol: str, sign: int) -> None:
+    """The model is right on all items of a cluster or wrong on all; without clusters, experts err."""
+    wrong = {"clusters": 0, "gold": 0}
+    for seed in range(studies := STUDIES // 6):
+        labels, options, truth, _ = draw_study(protocol, 3, (0.7,), 500, 100, sign, seed)
+        right = options[0] == truth
+        group = np.argsort(np.argsort(right, kind="stable")) // 5
+        clustered = labels.clustered({f"i{j}": f"g{g}" for j, g in enumerate(group.tolist())})
+        model = [predict(j, k) for j, k in enumerate(options[0].tolist())]
+        bar = float(right.mean())
+        wrong["clusters"] += bool(look_on(clustered, model, bar, 3) & {PASS, FAIL})
+        if protocol != "sequential":
+            (columns,), said = align_models([model], labels)
+            rng = np.random.default_rng(seed)
+            erred = rng.random(len(said)) < 0.05
+            said = replace(said, kind=np.where(erred, 1 - said.kind, said.kind))
+            missed, false = (int(rng.binomial(80, 0.05)) for _ in range(2))
+            known = ErrorRanges(gold_true=(80 - missed, missed), gold_false=(false, 80 - false))
+            found = gate_accuracy(columns, said, bar, errors=known, checks=False)
+            wrong["gold"] += found.verdict in (PASS, FAIL)
+    # each of the two verdicts may be wrong in 5 % of the studies
+    assert max(wrong.values()) <= 0.1 * studies + 2.6 * np.sqrt(0.09 * studies)
 
 
 @pytest.mark.parametrize("protocol", ["partitioned", "targeted", "sequential"])
