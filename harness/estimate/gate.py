@@ -272,7 +272,7 @@ def _gather(
     said = np.where(answer == ABSTAINED, against, np.nan_to_num(answer))
     told = of_asked * (said - p[data.item, data.asked])
     g = base + np.bincount(data.item, told, minlength=size)
-    unit = np.arange(size) if evidence.cluster is None else evidence.cluster
+    unit = np.arange(size) if data.cluster is None else data.cluster
     there = _count_units(evidence, answer, unit, number > 0)
     taken = there[unit]
     heard = taken & (np.bincount(data.item, answer == ABSTAINED, size) == 0)

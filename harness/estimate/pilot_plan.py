@@ -234,7 +234,7 @@ class PilotStudy:
             raise NotIdentified("items have several questions, but a plan assumes one per item")
         kinds = part.kind[predictions.ran[part.item]]
         answered = float((kinds != ABSTAINED).mean())
-        return evidence.sample, evidence.option(), evidence.items, answered
+        return replace(evidence.sample, strata=None), evidence.option(), evidence.items, answered
 
     def tell_missing(self, answered: float, items: int) -> str:
         """Return a remark on questions without a yes or no, for which a plan does not allow; "" without any.
@@ -690,7 +690,7 @@ def find_ratios(
     n = len(pilot.option)
     kept = np.arange(n) if n <= _LARGEST else np.random.default_rng(0).permutation(n)[:_LARGEST]
     part = pilot.take(kept)
-    group = split_items_evenly(part.data, None, _GROUPS, 1)
+    group = split_items_evenly(part.data, _GROUPS, 1)
     left = dict[str, list[float]]()
     for one in range(_GROUPS):
         try:
