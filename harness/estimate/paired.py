@@ -376,10 +376,11 @@ def student_p_value(value: float, se: float, groups: float) -> float:
     return min(1.0, 2 * float(stdtr(max(1.0, groups - 1), -abs(value) / se))) if se > 0 else 1.0
 
 
-def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> FoundDifference:
-    """Estimate the mean of `votes` (+1, 0 or −1 per item) on clustered items.
+def clustered_difference(votes: FloatArray, cluster: IntArray | None, level: float) -> FoundDifference:
+    """Estimate the mean of `votes` (+1, 0 or −1 per item) on items in clusters; None: on independent items.
 
-    The interval is that of `paired_proportions` at the effective size; the p-value is that of Student's t.
+    The interval is that of `paired_proportions`, on clusters at the effective size. The p-value is that of
+    the sign test, on clusters that of Student's t.
 
     Examples
     --------
@@ -389,12 +390,15 @@ def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> 
     0.20 [0.04, 0.35], p = 0.003
     """
     n, value = len(votes), float(votes.mean())
-    size = effective_size(votes, cluster, level)
-    plus, minus = float((votes > 0).mean()) * size, float((votes < 0).mean()) * size
-    low, high = paired_proportions(plus, minus, size, level)
-    # the variance is taken around 0 (no difference), because the variance around the mean may be 0
-    se = math.sqrt(float((np.bincount(cluster, votes) ** 2).sum())) / n
-    p_value = student_p_value(value, se, effective_clusters(cluster))
+    size = float(n) if cluster is None else effective_size(votes, cluster, level)
+    plus, minus = int((votes > 0).sum()), int((votes < 0).sum())
+    low, high = paired_proportions(plus / n * size, minus / n * size, size, level)
+    if cluster is None:
+        p_value = sign_p_value(plus, minus)
+    else:
+        # the variance is taken around 0 (no difference), because the variance around the mean may be 0
+        se = math.sqrt(float((np.bincount(cluster, votes) ** 2).sum())) / n
+        p_value = student_p_value(value, se, effective_clusters(cluster))
     return value, Interval(low=low, high=high, level=level, method="mcnemar"), p_value
 
 
@@ -521,48 +525,25 @@ def mcnemar(
         raise EstimateError(f"`first` and `second` differ in length: {len(a)}, {len(b)}")
     for name, values in (("first", a), ("second", b)):
         check_rows(name, values, (values >= UNKNOWN) & (values <= 1), "be 0, 1 or -1 (unknown)")
-    known = (a != UNKNOWN) & (b != UNKNOWN)
-    n = int(known.sum())
-    if n == 0:
-        raise EstimateError("McNemar's test needs at least 1 resolved item, there are 0")
-    n_10, n_01 = int((known & (a > b)).sum()), int((known & (a < b)).sum())
-    # An unknown item cannot favour the first model if the first is known wrong or the second known right.
-    for_first = int((~known & (a != 0) & (b != 1)).sum())
-    for_second = int((~known & (b != 0) & (a != 1)).sum())
-    if cluster is not None:
-        return _clustered(a, b, cluster, questions, level)
-    low, _ = paired_proportions(n_10, n_01 + for_second, len(a), level)
-    _, high = paired_proportions(n_10 + for_first, n_01, len(a), level)
-    lead = n_10 - n_01
-    against = for_second if lead > 0 else for_first
-    more, less = max(n_10, n_01), min(n_10, n_01) + against
-    notes = () if n == len(a) else (Note(NoteKind.UNRESOLVED, {"items": len(a) - n}),)
-    interval = Interval(low=low, high=high, level=level, method="mcnemar", notes=notes)
-    p_value = 1.0 if less >= more else sign_p_value(more, less)
-    # the difference on known items may lie outside the interval, which also counts unknown items
-    value = min(high, max(low, lead / n))
-    found = value, interval, p_value
-    return Comparison.of_interval(found, items=n, questions=questions, assumptions=RESOLVED)
-
-
-def _clustered(a: IntArray, b: IntArray, cluster: IntArray, questions: int, level: float) -> Comparison:
-    """Compare correctness on clustered items; the interval allows for any values of unknown items.
-
-    `a` and `b` contain 1 (right), 0 (wrong) or `UNKNOWN` per item.
-    """
     unknown = (a == UNKNOWN) | (b == UNKNOWN)
+    if unknown.all():
+        raise EstimateError("McNemar's test needs at least 1 resolved item, there are 0")
+    # Unknown items count as most unfavourable, then as most favourable, to the first model.
     votes = np.where(unknown, 0, np.sign(a - b)).astype(np.float64)
     against = np.where(unknown & (b != 0) & (a != 1), -1.0, votes)
     in_favour = np.where(unknown & (a != 0) & (b != 1), 1.0, votes)
-    (_, first, p_first), (_, second, p_second) = (
-        clustered_difference(worst, cluster, level) for worst in (against, in_favour)
+    (least, worst, p_worst), (most, best, p_best) = (
+        clustered_difference(each, cluster, level) for each in (against, in_favour)
     )
-    same_sign = float(against.mean()) * float(in_favour.mean()) > 0
     notes = (Note(NoteKind.UNRESOLVED, {"items": int(unknown.sum())}),) if unknown.any() else ()
-    interval = Interval(low=first.low, high=second.high, level=level, method=first.method, notes=notes)
-    value = min(interval.high, max(interval.low, float(votes[~unknown].mean())))
-    p_value = max(p_first, p_second) if same_sign else 1.0
-    items, found = int((~unknown).sum()), (value, interval, p_value)
+    # The known items alone may lie outside the interval, because unknown items are not a random sample.
+    value = min(best.high, max(worst.low, float(votes[~unknown].mean())))
+    found = (
+        value,
+        replace(worst, high=best.high, notes=notes),
+        max(p_worst, p_best) if least * most > 0 else 1.0,
+    )
+    items = int((~unknown).sum())
     return Comparison.of_interval(found, items=items, questions=questions, assumptions=RESOLVED)
 
 

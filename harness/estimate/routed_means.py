@@ -32,6 +32,7 @@ probabilities have a lower bound, so that no item weighs more than a few items o
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -453,17 +454,16 @@ def resolved_accuracy(
     assumptions: tuple[str, ...] = RESOLUTION_ASSUMPTIONS
     fills = weight is None and unknown > 0 and own is not None
     effect = 1.0 if strata is None or unknown else design_effect(z.astype(np.float64), strata)
-    if weight is not None:
-        value = min(1.0, float(weight @ (z == 1) / weight[z != UNKNOWN].sum()))
-        low, high = _tilt(z, level, cluster=cluster, weight=weight)
-        method = "tilted-score"
-        effect = n / count_effective(weight[z != UNKNOWN])
-    elif fills:
+    if fills:
         value, low, high, method = _fill_in(z, np.asarray(own, dtype=np.int64), level, cluster)
         assumptions = (*assumptions, SILENCE)
     else:
         value = right / n
-        low, high, method = _enclose(z, level, cluster, strata)
+        drawn = strata if weight is None and cluster is None and not unknown else None
+        low, high, method = _enclose(z, level, cluster=cluster, weight=weight, strata=drawn)
+    if weight is not None:
+        value = min(1.0, float(weight @ (z == 1) / weight[z != UNKNOWN].sum()))
+        effect = n / count_effective(weight[z != UNKNOWN])
     each = np.full(len(z), 1 / len(z)) if weight is None else weight / weight.sum()
     within = {"items": unknown, "least": float(each @ (z == 1)), "most": float(each @ (z != 0))}
     return Estimate.from_interval(
@@ -483,17 +483,17 @@ def resolved_accuracy(
     )
 
 
-def _enclose(
-    z: IntArray, level: float, cluster: IntArray | None, strata: DrawnStrata | None
-) -> tuple[float, float, str]:
+def _enclose(z: IntArray, level: float, **design: Any) -> tuple[float, float, str]:
     """Return both ends and the method of an interval that allows for any values of unknown items."""
-    is_known = z != UNKNOWN
-    if cluster is not None:
-        return *_tilt(z, level, cluster=cluster), "tilted-score"
-    if strata is not None and is_known.all():
-        return drawn_interval(z.astype(np.float64), strata, level)
-    low, high = blaker(int((z == 1).sum()), len(z), level)[0], blaker(int((z != 0).sum()), len(z), level)[1]
-    return low, high, "blaker"
+    option, rows = np.zeros(len(z), np.int64), np.arange(len(z))
+    sure = accuracy_target(option, 2)
+    worst, best = (
+        routed_accuracy(
+            option, RoutedSample(rows, option, right.astype(np.float64), sure, **design), level=level
+        )
+        for right in (z == 1, z != 0)
+    )
+    return worst.low, best.high, worst.method
 
 
 def _fill_in(
@@ -522,24 +522,3 @@ def _fill_in(
     value = float(filled.mean())
     low, high = share_interval(value * size, size, level)
     return value, low, high, "clopper-pearson"
-
-
-def _tilt(
-    z: IntArray,
-    level: float,
-    *,
-    cluster: IntArray | None = None,
-    weight: FloatArray | None = None,
-) -> tuple[float, float]:
-    """Return the ends of an interval: the low end counts unknown items as wrong, the high end as right."""
-    c = np.tile([1.0, 0.0], (len(z), 1))
-    K, asked = np.full(len(z), 2), np.zeros(len(z), np.int64)
-    df = None if weight is None else count_effective(weight)
-    ends = []
-    for right in (z == 1, z != 0):
-        yes = right.astype(np.float64)
-        rows = tilt_items(c, c, K, asked, yes, cluster=cluster)
-        if weight is not None:
-            rows = replace(rows, weight=weight / weight.sum())
-        ends.append(tilted_score(rows, level, df=df))
-    return ends[0].low, ends[1].high
