@@ -35,7 +35,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from oversight.harness.argument_checks import check_mapping, check_names
-from oversight.harness.arrays import UNKNOWN, FloatArray, IntArray
+from oversight.harness.arrays import UNKNOWN, FloatArray, IntArray, take_rows
 from oversight.harness.columns import (
     ABSTAINED,
     AnyLabels,
@@ -123,16 +123,8 @@ class PilotAnswers:
 
     def take(self, items: IntArray) -> PilotAnswers:
         """Select the items at these positions."""
-        return replace(
-            self,
-            option=self.option[items],
-            votes=self.votes[items],
-            judges=tuple(judge.take(items) for judge in self.judges),
-            data=self.data.take(items),
-            planned=self.planned[items],
-            cost=self.cost[items],
-            guess=None if self.guess is None else self.guess[items],
-        )
+        judges = tuple(judge.take(items) for judge in self.judges)
+        return replace(take_rows(self, items), judges=judges, data=self.data.take(items))
 
     def each_mean(self, values: FloatArray, working: FloatArray) -> FloatArray:
         """Return outcomes, shape (n,), whose mean is unbiased for the mean of `values` at the true options.

@@ -484,14 +484,9 @@ def routed_pool(
     n_options = np.full(items.size, width)
     n_options[place[said.item]] = said.n_options
     propensities = np.zeros((items.size, width))
-    alike = said.offered.number == 0
-    inside = (np.arange(width) < said.n_options[:, None]) & alike[:, None]
-    row, column = np.nonzero(inside)
-    propensities[place[said.item[row]], column] = said.propensity[row]
-    number = said.offered.number
-    row, start = np.repeat(np.arange(len(said)), number), np.repeat(said.offered.start[:-1], number)
-    column = np.arange(said.offered.values.size) - start
-    propensities[place[said.item[row]], column] = said.offered.values
+    alike = np.where(np.arange(width) < said.n_options[:, None], said.propensity[:, None], 0.0)
+    is_alike = (said.offered.number == 0)[:, None]
+    propensities[place[said.item]] = np.where(is_alike, alike, said.offered.spread(width))
     if labels.statements and labels.is_uniform:
         _count_answered_only(propensities, np.bincount(place[said.item], minlength=items.size))
     data = RoutedSample(

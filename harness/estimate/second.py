@@ -329,11 +329,7 @@ def _read_second(answers: LabelColumns, place: AnyIntArray, first: RoutedSample,
     """Join the second answers to the N items; `answers` is from `_take_second`, `place` as there."""
     _, yes = first.by_item
     (n, width), put = c.shape, answers.questions
-    propensities, shares, chance = np.zeros((len(put), width)), np.zeros((n, width)), np.zeros(n)
-    each = np.repeat(np.arange(len(put)), put.offered.number)
-    column = np.arange(put.offered.values.size) - np.repeat(put.offered.start[:-1], put.offered.number)
-    inside = column < width
-    propensities[each[inside], column[inside]] = put.offered.values[inside]
+    propensities, shares, chance = put.offered.spread(width), np.zeros((n, width)), np.zeros(n)
     heard = np.flatnonzero(answers.kind != ABSTAINED)
     at, rho = place[put.item[heard]], propensities[heard].sum(axis=1)
     shares[at] = propensities[heard] / rho[:, None]
