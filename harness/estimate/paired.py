@@ -152,6 +152,7 @@ class Comparison(ResultWithNotes, Displayable):
     picture: ClassVar[str] = "differences"
     scale: ClassVar[float] = 100.0
     unit: ClassVar[str] = " points"
+    better: ClassVar[int] = 1
 
     @classmethod
     def of_interval(cls, found: FoundDifference, **counted: Any) -> Self:
@@ -172,7 +173,7 @@ class Comparison(ResultWithNotes, Displayable):
         """Name of the better model, or ``"tie"`` if the difference is not significant."""
         if self.p_value > 1 - self.level or self.difference == 0:
             return TIED
-        return self.first if self.difference > 0 else self.second
+        return self.first if self.better * self.difference > 0 else self.second
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row with the comparison."""

@@ -224,13 +224,13 @@ def routed_mean(c: FloatArray, data: RoutedSample, *, level: float = 0.95) -> Es
     half = t_quantile(level, groups - 1) * se
     low, high = (min(ceiling, max(floor, end)) for end in (value - half, value + half))
     notes: tuple[Note, ...] = () if floor <= value <= ceiling else (Note(NoteKind.OUT_OF_RANGE),)
+    made = Interval(low=low, high=high, level=level, method="wald", notes=notes, why=_STUDENT)
+    return _estimate(value, se, made, data.counts)
+
+
+def _estimate(value: float, se: float, interval: Interval, n: Counts) -> Estimate:
     return Estimate.from_interval(
-        value=value,
-        se=se,
-        interval=Interval(low=low, high=high, level=level, method="wald", notes=notes, why=_STUDENT),
-        estimator="routed",
-        n=data.counts,
-        assumptions=ROUTED_ASSUMPTIONS,
+        value=value, se=se, interval=interval, estimator="routed", n=n, assumptions=ROUTED_ASSUMPTIONS
     )
 
 
@@ -352,20 +352,9 @@ def tilted_accuracy(
         if data.cluster is not None:
             size = effective_size(readable.astype(np.float64), data.cluster, level, data.weight)
         value, low, high = scale_by_share(share, size, value, low, high, level)
-    return Estimate.from_interval(
-        value=value,
-        se=se,
-        interval=Interval(
-            low=max(0.0, low),
-            high=high,
-            level=level,
-            method="tilted-score",
-            steps=() if readable.all() else ("share",),
-        ),
-        estimator="routed",
-        n=_count(data, readable),
-        assumptions=ROUTED_ASSUMPTIONS,
-    )
+    steps = () if readable.all() else ("share",)
+    made = Interval(low=max(0.0, low), high=high, level=level, method="tilted-score", steps=steps)
+    return _estimate(value, se, made, _count(data, readable))
 
 
 def _binomial_accuracy(readable: NDArray[np.bool_], data: RoutedSample, level: float) -> Estimate:
@@ -378,14 +367,8 @@ def _binomial_accuracy(readable: NDArray[np.bool_], data: RoutedSample, level: f
     else:
         low, high, method = drawn_interval(right, data.strata, level)
         se *= float(np.sqrt(design_effect(right, data.strata)))
-    return Estimate.from_interval(
-        value=total / n,
-        se=se,
-        interval=Interval(low=max(0.0, low), high=high, level=level, method=method),
-        estimator="routed",
-        n=_count(data, readable),
-        assumptions=ROUTED_ASSUMPTIONS,
-    )
+    made = Interval(low=max(0.0, low), high=high, level=level, method=method)
+    return _estimate(total / n, se, made, _count(data, readable))
 
 
 def t_quantile(level: float, df: float) -> float:
