@@ -142,7 +142,7 @@ class Check:
 
 
 class CheckOutcome(NamedTuple):
-    """What a check found.
+    """Finding of one check, before its level is applied.
 
     Attributes
     ----------
