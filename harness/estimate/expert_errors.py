@@ -52,7 +52,7 @@ from oversight.harness.estimate.core import (
 from oversight.harness.estimate.intervals import effective_size, scale_by_share
 from oversight.harness.estimate.routed_means import informed, question_weights, t_quantile
 from oversight.harness.estimate.routed_sample import RoutedSample, accuracy_target
-from oversight.harness.types import Estimate, Interval, Note, NoteKind
+from oversight.harness.types import Counts, Estimate, Interval, Note, NoteKind
 
 GOLD_ASSUMPTIONS = (
     "options were drawn with the recorded propensities, before any answer to them",
@@ -189,13 +189,13 @@ def corrected_mean(c: FloatArray, data: RoutedSample, gold: GoldCounts, *, level
     low, high = (min(ceiling, max(floor, end)) for end in (centre - half, centre + half))
     notes = () if floor <= value <= ceiling else (Note(NoteKind.OUT_OF_RANGE),)
     low, high = min(low, max(floor, value)), max(high, min(ceiling, value))
+    made = Interval(low=low, high=high, level=level, method="delta", notes=notes, why=_NORMAL)
+    return _estimate(value, se, made, data.counts)
+
+
+def _estimate(value: float, se: float, interval: Interval, n: Counts) -> Estimate:
     return Estimate.from_interval(
-        value=value,
-        se=se,
-        interval=Interval(low=low, high=high, level=level, method="delta", notes=notes, why=_NORMAL),
-        estimator="corrected",
-        n=data.counts,
-        assumptions=GOLD_ASSUMPTIONS,
+        value=value, se=se, interval=interval, estimator="corrected", n=n, assumptions=GOLD_ASSUMPTIONS
     )
 
 
@@ -302,14 +302,9 @@ def gold_accuracy(
     information = _efficient_score(counts, s, t)[1]
     low, high = _widen(_FINE_GRID, kept)
     value, low, high = _scale(predicted, data, level, (float(_FINE_GRID[best]), low, high))
-    return Estimate.from_interval(
-        value=value,
-        se=float(readable.mean()) / math.sqrt(max(float(information[best]), _GOLD_CLOSE)),
-        interval=Interval(low=low, high=high, level=level, method="gold-score"),
-        estimator="corrected",
-        n=data.counts,
-        assumptions=GOLD_ASSUMPTIONS,
-    )
+    se = float(readable.mean()) / math.sqrt(max(float(information[best]), _GOLD_CLOSE))
+    made = Interval(low=low, high=high, level=level, method="gold-score")
+    return _estimate(value, se, made, data.counts)
 
 
 def _widen(grid: FloatArray, kept: IntArray) -> tuple[float, float]:
