@@ -51,7 +51,7 @@ class OptionLogit(ABC):
     >>> logit: OptionLogit = describe_options(np.zeros(30, int), [judge], np.full(30, 4), 4)
     >>> parameters, likelihood = logit.fit(np.zeros(30, int), np.ones(30))
     >>> logit.probabilities(parameters)[0].round(2).tolist()
-    [0.98, 0.01, 0.01, 0.01]
+    [0.99, 0.0, 0.0, 0.0]
     """
 
     center: FloatArray
