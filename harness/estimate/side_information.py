@@ -396,7 +396,7 @@ def heard_working(
     >>> predicted, said = align(model, labels)
     >>> data, options, items = routed_pool(said, [predicted])
     >>> working = heard_working([JudgeOpinion.of(predicted)])
-    >>> working(items, options[:, 0], data, None).shape
+    >>> working(items, options[:, 0], data).shape
     (80, 4)
     """
 
