@@ -1,11 +1,15 @@
 """Types of arrays, codes for missing options, and division with undefined cases."""
 
-from typing import Any
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oversight.harness.errors import NotIdentified
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -20,6 +24,15 @@ UNKNOWN = -1
 """Code in a correctness matrix: no expert's answer says whether the predicted option is right."""
 NO_LABEL = -1
 """Code in a grid of ratings: the annotator gave the item no label."""
+
+
+_Record = TypeVar("_Record", bound="DataclassInstance")
+
+
+def take_rows(record: _Record, rows: AnyIntArray | BoolArray | slice) -> _Record:
+    """Select rows of all fields of a dataclass that are arrays, in the given order."""
+    found = {field.name: getattr(record, field.name) for field in fields(record)}
+    return replace(record, **{name: x[rows] for name, x in found.items() if isinstance(x, np.ndarray)})
 
 
 def divide(over: Any, under: Any, where: BoolArray, empty: float = np.nan) -> FloatArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -105,14 +106,11 @@ def close_interval(study: Study, store: Store, model: str) -> EstimatesOverTime:
     interval = requested_interval(study) if why else "anytime"
     varies = len(store.columns.count_options()) > 1
     n_options = store.columns.read_options(labels.index) if varies and not why else None
-    points = growing_accuracy(
-        predictions, labels, CURVE_POINTS, interval=interval, level=level, n_options=n_options
-    )
+    curve = partial(growing_accuracy, predictions, labels, CURVE_POINTS, level=level)
+    points = curve(interval=interval, n_options=n_options)
     if not points and not why:
         why = "there are too few answers for an anytime interval"
-        points = growing_accuracy(
-            predictions, labels, CURVE_POINTS, interval=requested_interval(study), level=level
-        )
+        points = curve(interval=requested_interval(study))
     doubt = _find_doubt(opened, model, predictions, labels)
     doubted = tuple((n, replace(found, why=found.why or doubt)) for n, found in points)
     return EstimatesOverTime(points=doubted, watchable=not why, why=why)

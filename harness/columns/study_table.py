@@ -37,7 +37,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oversight.harness.argument_checks import check_records, is_given
-from oversight.harness.arrays import FAILED, UNREADABLE, AnyIntArray, BoolArray, FloatArray, IntArray
+from oversight.harness.arrays import (
+    FAILED,
+    UNREADABLE,
+    AnyIntArray,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    take_rows,
+)
 from oversight.harness.errors import EstimateError
 from oversight.harness.seeding import derive_seed
 from oversight.harness.types import (
@@ -433,6 +441,14 @@ class OfferedOptions:
         inside = np.arange(start[-1]) - np.repeat(start[:-1], number)
         return OfferedOptions(start=start, values=self.values[np.repeat(self.start[rows], number) + inside])
 
+    def spread(self, width: int) -> FloatArray:
+        """Return the propensities as a matrix of shape (R, width), 0 for options without a recorded one."""
+        found, number = np.zeros((len(self.start) - 1, width)), self.number
+        column = np.arange(self.values.size) - np.repeat(self.start[:-1], number)
+        row, inside = np.repeat(np.arange(len(found)), number), column < width
+        found[row[inside], column[inside]] = self.values[inside]
+        return found
+
     def join(self, other: OfferedOptions) -> OfferedOptions:
         """Append the propensities of other questions."""
         start = np.concatenate([self.start, self.start[-1] + other.start[1:]])
@@ -519,17 +535,7 @@ class QuestionColumns:
 
     def take(self, rows: AnyIntArray) -> QuestionColumns:
         """Select the questions at `rows`."""
-        found = replace(
-            self,
-            item=self.item[rows],
-            option=self.option[rows],
-            n_options=self.n_options[rows],
-            propensity=self.propensity[rows],
-            expert=self.expert[rows],
-            offered=self.offered.take(rows),
-            place=self.place[rows],
-            person=None if self.person is None else self.person[rows],
-        )
+        found = replace(take_rows(self, rows), offered=self.offered.take(rows))
         # Sort keys are expensive to compute, so copy the cached ones into the selection.
         vars(found).update(
             {name: vars(self)[name][rows] for name in ("order", "item_order") if name in vars(self)}
@@ -933,13 +939,7 @@ class ItemGroup:
 
     def take(self, predictions: PredictionColumns) -> PredictionColumns:
         """Select a model's predictions for the group."""
-        confidence, fewer = predictions.confidence, predictions.has_fewer
-        return PredictionColumns(
-            index=self.index,
-            option=predictions.option[self.places],
-            confidence=None if confidence is None else confidence[self.places],
-            has_fewer=None if fewer is None else fewer[self.places],
-        )
+        return replace(take_rows(predictions, self.places), index=self.index)
 
 
 def split_items(groups: ItemValues, labels: LabelColumns) -> Iterator[ItemGroup]:

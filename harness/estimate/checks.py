@@ -13,11 +13,11 @@ are asked at random, so the tolerance for them is `TOLERATED_ALIKE`.
 **Clusters.** Options are drawn independently for every item, so tests of the draw are valid for clustered
 items. Tests that depend on the truth are corrected (`deflate_for_clusters`).
 
-All tests of all models of a study are one family (`split_levels`). Some test fails in at most 5 % of studies
-if every assumption holds, no model is worse than guessing, and experts' true odds are within the tolerances.
-No test can prove the assumptions; experts who err equally often in both directions pass all of them. Some
-checks are voiding: if such a check fails, the data contradict an assumption of the estimate, and the
-estimate's interval does not hold.
+All tests of all models of a study are one family (`CheckInput.level`). Some test fails in at most 5 % of
+studies if every assumption holds, no model is worse than guessing, and experts' true odds are within the
+tolerances. No test can prove the assumptions; experts who err equally often in both directions pass all of
+them. Some checks are voiding: if such a check fails, the data contradict an assumption of the estimate, and
+the estimate's interval does not hold.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from statistics import variance
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import bdtr, ndtr, ndtri
@@ -35,7 +36,6 @@ from scipy.special import bdtr, ndtr, ndtri
 from oversight.harness.arrays import UNKNOWN, AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.columns import (
     ABSTAINED,
-    NO,
     YES,
     AnyLabels,
     AnyPredictions,
@@ -128,18 +128,37 @@ class Check:
         return "not made" if self.passed is None else "passed" if self.passed else "failed"
 
     @classmethod
-    def of_test(
-        cls, name: str, statistic: float | None, p_value: float, alpha: float, text: str, odd: str = ""
-    ) -> Check:
-        """Make the result of a test. It fails if `p_value` < `alpha`; `odd` is then appended to `text`."""
-        passed = p_value >= alpha
-        message = text if passed else text + odd
-        return cls(name=name, passed=passed, statistic=statistic, p_value=p_value, message=message)
+    def of(cls, name: str, found: CheckOutcome, alpha: float) -> Check:
+        """Name the outcome of a check. A test with a p-value fails if this is below `alpha`."""
+        p = found.p_value
+        passed = found.passed if p is None else p >= alpha
+        message = found.text if passed else found.text + found.odd
+        return cls(name=name, passed=passed, statistic=found.statistic, p_value=p, message=message)
 
     @classmethod
     def not_made(cls, name: str, why: str) -> Check:
         """Make the result of a check that had no data, with the reason as its message."""
         return cls(name=name, passed=None, statistic=None, p_value=None, message=why)
+
+
+class CheckOutcome(NamedTuple):
+    """Finding of one check, before its level is applied.
+
+    Attributes
+    ----------
+    statistic, p_value
+        Statistic and p-value of the test; None if the check computes none.
+    text, odd
+        The finding, and what is appended to it if the check fails.
+    passed
+        Whether a check without a p-value passed.
+    """
+
+    statistic: float | None
+    p_value: float | None
+    text: str
+    odd: str = ""
+    passed: bool = True
 
 
 OF_STUDY = ("yes_rate", "yes_rate_by_expert", "agreement")
@@ -151,43 +170,59 @@ OPTIONS_ALPHA = 1e-3
 GOLD_ALPHA = 0.01
 """Joint level of the `gold_errors` tests of all models of a study."""
 _STUDY_ALPHA, _MODEL_ALPHA = 0.019, 0.02
+"""Joint levels of the tests in `OF_STUDY`, and of those in `OF_MODEL`. All four levels sum to 5 %."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FamilyLevels:
-    """Significance levels of a study's tests.
-
-    The levels of all these tests, with those of `asked_options` and `gold_errors`, sum to 5 %.
+@dataclass(frozen=True)
+class CheckInput:
+    """Input of the checks of one model, and quantities that are derived from it on first use.
 
     Attributes
     ----------
-    of_study
-        Level of each test in `OF_STUDY`.
-    of_model
-        Level of each test in `OF_MODEL` for one model.
-    """
-
-    of_study: float
-    of_model: float
-
-
-def split_levels(names: Collection[str], n_models: int) -> FamilyLevels:
-    """Split the level of the whole family among the tests of a study (Bonferroni).
-
-    Parameters
-    ----------
+    predictions, labels, strata
+        The model's predictions, the labels, and the stratum of every item.
+    others
+        Predictions of the study's other models.
     names
         Names of the checks that apply to the study's protocol.
-    n_models
-        Number of models whose checks share the level, at least 1.
-
-    Examples
-    --------
-    >>> split_levels(("coin", "yes_rate", "abstention"), n_models=2)
-    FamilyLevels(of_study=0.019, of_model=0.01)
     """
-    study, model = (max(1, sum(name in names for name in group)) for group in (OF_STUDY, OF_MODEL))
-    return FamilyLevels(of_study=_STUDY_ALPHA / study, of_model=_MODEL_ALPHA / (model * n_models))
+
+    predictions: PredictionColumns
+    labels: LabelColumns
+    strata: ItemValues | None
+    others: Sequence[PredictionColumns]
+    names: Collection[str]
+
+    def level(self, name: str) -> float:
+        """Return the level of a test: the family's levels are split among the tests of all models."""
+        models = 1 + len(self.others)
+        for group, alpha, times in ((OF_STUDY, _STUDY_ALPHA, 1), (OF_MODEL, _MODEL_ALPHA, models)):
+            if name in group:
+                return alpha / (max(1, sum(other in self.names for other in group)) * times)
+        return OPTIONS_ALPHA
+
+    @cached_property
+    def tallies(self) -> Tallies:
+        """Counts of the model's hits and misses."""
+        return tally_columns(self.predictions, self.labels, self.strata)
+
+    @cached_property
+    def drawn(self) -> DrawnOptions:
+        """The items with exactly one question, answered or not, and a prediction that did not fail."""
+        drawn = self.labels.questions if self.labels.drawn is None else self.labels.drawn
+        number = np.bincount(drawn.item, minlength=self.labels.index.size)
+        rows = np.flatnonzero((number[drawn.item] == 1) & self.predictions.ran[drawn.item])
+        predicted = self.predictions.option[drawn.item[rows]].astype(np.int64)
+        return DrawnOptions(asked=drawn.take(rows), predicted=predicted)
+
+    @property
+    def votes(self) -> ModelVotes:
+        """Predictions of all models. Raises EstimateError if questions were drawn for further models."""
+        models = frozenset([self.predictions, *self.others])
+        votes = _gather_votes(models, self.labels, self.level("yes_rate"))
+        if votes.lacks_models:
+            raise EstimateError("questions were also drawn for models that are not given here")
+        return votes
 
 
 def deflate_for_clusters(p: float, values: FloatArray, cluster: IntArray | None, alpha: float) -> float:
@@ -238,78 +273,75 @@ def uniform_single(labels: LabelColumns) -> BoolArray:
     return chosen
 
 
-def asked_predicted(predictions: PredictionColumns, labels: LabelColumns, alpha: float) -> Check:
+def asked_predicted(data: CheckInput) -> CheckOutcome:
     """Test that predicted options were asked about with probability 1/K, as under uniform routing.
 
     A failure means that questions followed the model's predictions. The z-test counts all questions, answered
     or not. With 300 questions, its power to detect a rate that is 10 points too high is .98.
     """
-    check_labels(predictions, labels)
+    check_labels(data.predictions, data.labels)
     text = "the predicted option was asked about {hits} times, expected {expected:.1f}"
-    own = predictions.option[labels.item]
-    return _one_in_k("asked_predicted", labels, own >= 0, own == labels.option, alpha, text)
+    own = data.predictions.option[data.labels.item]
+    return _one_in_k(data.labels, own >= 0, own == data.labels.option, text)
 
 
-def yes_rate(labels: LabelColumns, alpha: float) -> Check:
-    """Test that the share of yes answers is 1/K, as under uniform routing.
+def yes_rate(data: CheckInput) -> CheckOutcome:
+    """Test that the share of yes answers is 1/K, as under uniform routing; else see `routed_yes_rate`.
 
     A failure means that experts too often say no to true options, or too often say yes to false options.
     """
+    labels = data.labels
+    if not labels.is_uniform:
+        return routed_yes_rate(data.votes)
+    check_labels(data.predictions, labels)
     text = "{hits} yes among {n} answers, expected {expected:.1f}"
     odd = (
         "; too few mean that experts missed true options, too many that they said yes to false ones, "
         "which biases ord and ml"
     )
-    answered, yes = labels.kind != ABSTAINED, labels.kind == YES
-    return _one_in_k("yes_rate", labels, answered, yes, alpha, text, odd)
+    return _one_in_k(labels, labels.kind != ABSTAINED, labels.kind == YES, text, odd)
 
 
 def _one_in_k(
-    name: str,
-    labels: LabelColumns,
-    usable: BoolArray,
-    hit: BoolArray,
-    alpha: float,
-    text: str,
-    odd: str = "",
-) -> Check:
+    labels: LabelColumns, usable: BoolArray, hit: BoolArray, text: str, odd: str = ""
+) -> CheckOutcome:
     """Test that `hit` has probability 1/K among the `usable` labels that `uniform_single` selects (z-test).
 
     `odd` is appended to the message of a failed test.
     """
     mine = uniform_single(labels) & usable
     if not mine.any():
-        return Check.not_made(name, "no item with one uniformly drawn question")
+        raise EstimateError("no item with one uniformly drawn question")
     share = 1 / labels.questions.n_options[mine]
     hits, expected = int(np.count_nonzero(hit[mine])), float(share.sum())
     z = z_of_sum(hits, expected, float((share * (1 - share)).sum()))
-    text = text.format(hits=hits, n=share.size, expected=expected)
-    return Check.of_test(name, z, two_sided(z), alpha, text, odd)
+    return CheckOutcome(z, two_sided(z), text.format(hits=hits, n=share.size, expected=expected), odd)
 
 
-def asked_options(labels: LabelColumns) -> Check:
+def asked_options(data: CheckInput) -> CheckOutcome:
     """Test by χ² that every option was asked about equally often, as under uniform routing.
 
     The test has Σ(K − 1) degrees of freedom. It does not detect questions that were chosen by difficulty;
     `asked_predicted` does.
     """
-    name = "asked_options"
-    mine, n_options = uniform_single(labels), labels.questions.n_options
+    check_labels(data.predictions, data.labels)
+    mine, n_options = uniform_single(data.labels), data.labels.questions.n_options
     statistic, df = 0.0, 0
     for K in np.unique(n_options).tolist():
-        counts = np.bincount(labels.option[mine & (n_options == K)], minlength=K)
+        counts = np.bincount(data.labels.option[mine & (n_options == K)], minlength=K)
         expected = counts.sum() / K
         if expected >= 5:
             statistic += float(((counts - expected) ** 2).sum() / expected)
             df += K - 1
     if df == 0:
-        return Check.not_made(name, "fewer than 5 uniformly drawn questions per option")
+        raise EstimateError("fewer than 5 uniformly drawn questions per option")
     text = f"options asked about: χ² = {statistic:.1f} on {df} df"
-    return Check.of_test(name, statistic, chi2_tail(statistic, df), OPTIONS_ALPHA, text)
+    return CheckOutcome(statistic, chi2_tail(statistic, df), text)
 
 
 _ODD = "; the recorded propensities differ from those of the draw, or some options could not be drawn"
 _NOTHING = "no item has one question whose option was drawn with unequal chances"
+_NO_VOTES = "no item has a single answer and predictions of all models"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -355,34 +387,25 @@ class DrawnOptions:
         return self.recorded & (self.predicted >= 0)
 
 
-def find_drawn(predictions: PredictionColumns, labels: LabelColumns) -> DrawnOptions:
-    """Find the items with exactly one question, answered or not, and a prediction that did not fail."""
-    drawn = labels.questions if labels.drawn is None else labels.drawn
-    number = np.bincount(drawn.item, minlength=labels.index.size)
-    rows = np.flatnonzero((number[drawn.item] == 1) & predictions.ran[drawn.item])
-    predicted = predictions.option[drawn.item[rows]].astype(np.int64)
-    return DrawnOptions(asked=drawn.take(rows), predicted=predicted)
-
-
-def propensities(drawn: DrawnOptions, alpha: float) -> Check:
-    """Test that options were drawn with the recorded propensities, by two z-tests at `alpha` / 2 each.
+def propensities(data: CheckInput) -> CheckOutcome:
+    """Test that options were drawn with the recorded propensities, by two z-tests at half the level each.
 
     ŷ is the prediction for an item, and π the recorded propensity of an option. If options were drawn with
     these propensities, Σ (1{asked = ŷ} − π_ŷ) has mean 0 and variance Σ π_ŷ (1 − π_ŷ), and 1/(K π) of the
     option asked about has the mean (number of options with π > 0)/K.
     """
-    name, recorded = "propensities", drawn.take(np.flatnonzero(drawn.recorded))
+    recorded = data.drawn.take(np.flatnonzero(data.drawn.recorded))
     impossible = int(np.count_nonzero(recorded.asked.offered.of_option(recorded.asked.option) <= 0))
     if impossible:
         text = f"{impossible} questions ask about options whose recorded propensity is 0"
-        return Check(name=name, passed=False, statistic=math.inf, p_value=0.0, message=text)
+        return CheckOutcome(math.inf, 0.0, text)
     if not len(recorded):
-        return _weights_alone(name, drawn, alpha)
+        return _weights_alone(data.drawn)
     spread = recorded.asked.offered.greatest - recorded.asked.offered.least
     chance = recorded.take(np.flatnonzero((spread > _EQUAL) & (spread < 1 - _EQUAL)))
     n = len(chance)
     if n < 2:
-        return Check.not_made(name, _NOTHING)
+        raise EstimateError(_NOTHING)
     told = chance.take(np.flatnonzero(chance.readable))
     pi = told.own
     hits, expected = int(np.count_nonzero(told.is_hit)), math.fsum(pi.tolist())
@@ -390,12 +413,11 @@ def propensities(drawn: DrawnOptions, alpha: float) -> Check:
     weight, mean, variance_of_weight = _sum_weights(chance.asked)
     z_weight = z_of_sum(weight, mean, variance_of_weight) if variance_of_weight > _EQUAL else 0.0
     worst = max(z, z_weight, key=abs)
-    p = min(1.0, 2 * two_sided(worst))
     text = (
         f"the predicted option was asked about {hits} times, expected {expected:.1f}; mean of 1/(K π) is "
         f"{weight / n:.3f}, expected {mean / n:.3f}"
     )
-    return Check.of_test(name, worst, p, alpha, text, _ODD)
+    return CheckOutcome(worst, min(1.0, 2 * two_sided(worst)), text, _ODD)
 
 
 def _sum_weights(chance: QuestionColumns) -> tuple[float, float, float]:
@@ -415,7 +437,7 @@ def _add(values: FloatArray) -> float:
     return float(np.cumsum(values)[-1])
 
 
-def _weights_alone(name: str, drawn: DrawnOptions, alpha: float) -> Check:
+def _weights_alone(drawn: DrawnOptions) -> CheckOutcome:
     """Test that the mean of 1/(K π) is 1, using only the propensities of the asked options.
 
     The test uses the observed variance of the values 1/(K π).
@@ -423,53 +445,51 @@ def _weights_alone(name: str, drawn: DrawnOptions, alpha: float) -> Check:
     uneven = np.abs(drawn.asked.propensity * drawn.asked.n_options - 1) >= _EQUAL
     pi = drawn.asked.propensity[uneven]
     if pi.size < 2 or pi.min() >= 1 - _EQUAL:
-        return Check.not_made(name, _NOTHING)
+        raise EstimateError(_NOTHING)
     weight = (1 / (drawn.asked.n_options[uneven] * pi)).tolist()
     mean = math.fsum(weight) / pi.size
     z = z_of_sum(mean, 1.0, variance(weight) / pi.size)
     text = f"mean of 1/(K π) over the options asked about is {mean:.3f}, expected 1"
-    return Check.of_test(name, z, two_sided(z), alpha, text, _ODD)
+    return CheckOutcome(z, two_sided(z), text, _ODD)
 
 
-def routed_for(drawn: DrawnOptions) -> Check:
+def routed_for(data: CheckInput) -> CheckOutcome:
     """Check whether the questions were drawn with knowledge of this model's predictions.
 
     If a draw follows the predictions of some models, an option that none of them predicts has the smallest
     propensity, ε/K. If this model predicts options with that propensity, the draw did not follow this model.
     Few of its predictions are then asked about, and the answers about them have large weights.
     """
-    name, readable = "routed_for", drawn.take(np.flatnonzero(drawn.readable))
+    readable = data.drawn.take(np.flatnonzero(data.drawn.readable))
     n, offered = len(readable), readable.asked.offered
     if not n:
-        return Check.not_made(name, "no readable prediction has a question")
+        raise EstimateError("no readable prediction has a question")
     own, floor = readable.own, float((offered.number * offered.least).min())
     is_least = (offered.number * own <= floor + _EQUAL) & (own < offered.greatest - _EQUAL)
     at_floor = int(np.count_nonzero(is_least))
     share = at_floor / n
     text = f"{at_floor} of {n} predictions ({share:.0%}) had the least propensity of all options"
-    if at_floor:
-        text += ": the questions were drawn for other models, and tell less about this model"
-    return Check(name=name, passed=at_floor == 0, statistic=share, p_value=None, message=text)
+    odd = ": the questions were drawn for other models, and tell less about this model"
+    return CheckOutcome(share, None, text, odd, passed=at_floor == 0)
 
 
-def coin(drawn: DrawnOptions, alpha: float) -> Check:
+def coin(data: CheckInput) -> CheckOutcome:
     """Test that a fair coin decided which of two models' predictions was asked about: exact binomial test."""
-    name, readable = "coin", drawn.take(np.flatnonzero(drawn.readable))
+    readable = data.drawn.take(np.flatnonzero(data.drawn.readable))
     tossed = readable.take(np.flatnonzero(np.abs(readable.own - 0.5) < _EQUAL))
     n = len(tossed)
     if not n:
-        return Check.not_made(name, "no question was drawn by a coin between two predictions")
+        raise EstimateError("no question was drawn by a coin between two predictions")
     heads = int(np.count_nonzero(tossed.is_hit))
-    p = sign_p_value(heads, n - heads)
     text = f"this model's prediction was asked about {heads} of {n} times, expected {n / 2:g}"
     odd = "; the coin was not fair, or the predictions differ from those used in the draw"
-    return Check.of_test(name, float(heads), p, alpha, text, odd)
+    return CheckOutcome(float(heads), sign_p_value(heads, n - heads), text, odd)
 
 
 _NEAR = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ModelVotes:
     """Predictions of all models of a study, and the experts' answers about the same N items.
 
@@ -479,10 +499,13 @@ class ModelVotes:
         Predictions of the models; their order does not matter.
     labels
         Experts' answers about these items, as L labels.
+    level
+        Level of each test.
     """
 
     models: Sequence[PredictionColumns]
     labels: LabelColumns
+    level: float
 
     @cached_property
     def all_ran(self) -> BoolArray:
@@ -562,11 +585,6 @@ class ModelVotes:
         total = float(rows.size)
         return 0.0 if chance >= total else max(0.0, (agreed - chance) / (total - chance))
 
-    def share_of_votes(self, rows: IntArray) -> FloatArray:
-        """Return, for each label in `rows`, the share of models that predict its option."""
-        found: FloatArray = self.votes[rows] / len(self.models)
-        return found
-
     def is_yes(self, rows: IntArray) -> BoolArray:
         """Return, for each label in `rows`, whether its answer is yes."""
         return np.asarray(self.labels.kind[rows] == YES)
@@ -592,14 +610,16 @@ class ModelVotes:
             odds[mine] = (votes / (votes.sum() - votes))[option[mine]]
         return odds
 
-    @property
-    def is_alike(self) -> bool:
-        """Whether all usable answers are yes, or all are no."""
-        said = self.labels.kind[self.usable]
-        return bool((said == NO).all() or (said == YES).all())
+
+@lru_cache(
+    maxsize=1
+)  # cached, because the votes and the tests of them are the same for every model of a study
+def _gather_votes(models: frozenset[PredictionColumns], labels: LabelColumns, level: float) -> ModelVotes:
+    return ModelVotes(tuple(models), labels, level)
 
 
-def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
+@lru_cache(maxsize=1)
+def routed_yes_rate(votes: ModelVotes) -> CheckOutcome:
     """Test that yes answers are not too rare (rarer than for guessing models) and not too frequent.
 
     Exactly one option of an item is true. So the probability of a yes is at most the largest propensity of
@@ -613,10 +633,10 @@ def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
     resolved), the test cannot detect experts who always say yes, because perfect models would give the same
     answers.
     """
-    name, rows, labels = "yes_rate", votes.usable, votes.labels
+    rows, labels = votes.usable, votes.labels
     n = rows.size
     if not n:
-        return Check.not_made(name, "no item has a single answer and predictions of all models")
+        raise EstimateError(_NO_VOTES)
     yes = int(np.count_nonzero(votes.is_yes(rows)))
     least = float((1 / labels.questions.n_options[rows]).mean())
     most = _greatest_propensity(labels.take(rows))
@@ -624,14 +644,13 @@ def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
     if yes <= n * least - 1:
         p_low = float(bdtr(yes, n, least))
         is_yes = votes.is_yes(rows).astype(np.float64)
-        p_low = deflate_for_clusters(p_low, is_yes, votes.clusters(rows), alpha)
+        p_low = deflate_for_clusters(p_low, is_yes, votes.clusters(rows), votes.level)
     p_high = binomial_at_least(yes, n, most) if yes >= n * most + 1 else 1.0
-    p = min(1.0, 2 * min(p_low, p_high))
     text = f"{yes} yes among {n} answers, expected {n * least:.1f} if models guess, at most {n * most:.1f}"
     odd = "; experts say yes to false options"
     if yes < n * least:
         odd = "; experts miss the truth, or models are worse than guesses"
-    return Check.of_test(name, yes / n, p, alpha, text, odd)
+    return CheckOutcome(yes / n, min(1.0, 2 * min(p_low, p_high)), text, odd)
 
 
 def _greatest_propensity(labels: LabelColumns) -> float:
@@ -644,10 +663,10 @@ def _greatest_propensity(labels: LabelColumns) -> float:
 
 LEAST_SLOPE = 0.1
 """Smallest accepted association of answers with votes, as a share of that expected for independent models."""
-_EVEN = 1e-6
 
 
-def agreement(votes: ModelVotes, alpha: float) -> Check:
+@lru_cache(maxsize=1)
+def agreement(votes: ModelVotes) -> CheckOutcome:
     """Test that experts confirm an option more often if more models predict it.
 
     It is a one-sided score test of Σ (yes − mean) (v − mean), where v is the number of models that predict
@@ -656,15 +675,15 @@ def agreement(votes: ModelVotes, alpha: float) -> Check:
     that agree beyond chance, the test also fails if the sum is significantly below `LEAST_SLOPE` times its
     expected value for independent models with the same agreement.
     """
-    name, rows = "agreement", votes.usable
+    rows = votes.usable
     if not rows.size:
-        return Check.not_made(name, "no item has a single answer and predictions of all models")
-    if votes.is_alike:
-        return Check.not_made(name, "all answers are alike")
+        raise EstimateError(_NO_VOTES)
     k, yes = votes.labels.questions.n_options[rows], votes.is_yes(rows).astype(np.float64)
+    if yes.min() == yes.max():
+        raise EstimateError("all answers are alike")
     v = _centre(votes.votes[rows].astype(np.float64), k)
     if float(v @ v) < _NEAR:
-        return Check.not_made(name, "as many models predict every option that was asked about")
+        raise EstimateError("as many models predict every option that was asked about")
     spread = _centre(yes, k)
     size = len(yes) - np.unique(k).size
     variance = float(v @ v) * float(spread @ spread) / max(1, size)
@@ -672,11 +691,11 @@ def agreement(votes: ModelVotes, alpha: float) -> Check:
     z = z_of_sum(seen, LEAST_SLOPE * max(0.0, implied), variance)
     p = float(ndtr(z))
     if z < 0:
-        p = deflate_for_clusters(p, v * spread, votes.clusters(rows), alpha)
+        p = deflate_for_clusters(p, v * spread, votes.clusters(rows), votes.level)
     more, fewer = (float(yes[side].mean()) if side.any() else math.nan for side in (v > 0, v <= 0))
     text = f"yes to {more:.0%} of the options that more models predict, and to {fewer:.0%} of the others"
     odd = "; answers are unrelated to the models' agreement, so they may belong to other items or options"
-    return Check.of_test(name, z, p, alpha, text, odd)
+    return CheckOutcome(z, p, text, odd)
 
 
 def _centre(values: FloatArray, k: IntArray) -> FloatArray:
@@ -704,9 +723,7 @@ def _implied(votes: ModelVotes, rows: IntArray, v: FloatArray) -> float:
     return float(v @ posterior[np.arange(rows.size), asked.option])
 
 
-def seen_answers(
-    drawn: DrawnOptions, labels: LabelColumns, others: Sequence[PredictionColumns], alpha: float
-) -> Check:
+def seen_answers(data: CheckInput) -> CheckOutcome:
     """Test that the model has not seen the experts' answers, for uniformly drawn options.
 
     Let ŷ be the prediction of the model. A uniform draw uses neither predictions nor truth. So the events "ŷ
@@ -718,25 +735,24 @@ def seen_answers(
     other models that predict ŷ, minus the number of other models that predict the option most frequent among
     them. With one model the test has no power; with several models it has power only in large studies.
     """
-    name = "seen_answers"
-    if not others:
-        return Check.not_made(
-            name, "no other model to compare with; assumes that the model has seen none of the answers"
+    if not data.others:
+        raise EstimateError(
+            "no other model to compare with; assumes that the model has seen none of the answers"
         )
-    ran = np.logical_and.reduce([model.ran[drawn.asked.item] for model in others])
-    even = np.abs(drawn.asked.propensity * drawn.asked.n_options - 1) < _EVEN
-    one = drawn.take(np.flatnonzero(ran & even & (drawn.predicted >= 0)))
+    asked = data.drawn.asked
+    ran = np.logical_and.reduce([model.ran[asked.item] for model in data.others])
+    even = np.abs(asked.propensity * asked.n_options - 1) < _EQUAL
+    one = data.drawn.take(np.flatnonzero(ran & even & (data.drawn.predicted >= 0)))
     if not len(one):
-        return Check.not_made(name, "no item with one uniformly drawn question has predictions of all models")
+        raise EstimateError("no item with one uniformly drawn question has predictions of all models")
     pi, hit = 1 / one.asked.n_options, one.is_hit
-    support = _support(one, others)
+    support = _support(one, data.others)
     g = support - support.mean()
-    score = hit - pi + _excess_of_yes(one, labels)
+    score = hit - pi + _excess_of_yes(one, data.labels)
     variance = float((g**2) @ score**2)
     if variance < _NEAR:
-        return Check.not_made(name, "every prediction is shared by the same number of other models")
+        raise EstimateError("every prediction is shared by the same number of other models")
     z = z_of_sum(float(g @ score), 0.0, variance)
-    p = float(ndtr(-z))
     shared, alone = (int(np.count_nonzero(hit & side)) for side in (g > 0, g <= 0))
     expected = float(pi[g > 0].sum()), float(pi[g <= 0].sum())
     text = (
@@ -744,7 +760,7 @@ def seen_answers(
         f"those that fewer share {alone} times, expected {expected[1]:.1f}"
     )
     odd = "; this model, or one it is compared with, may have seen the experts' answers"
-    return Check.of_test(name, z, p, alpha, text, odd)
+    return CheckOutcome(z, float(ndtr(-z)), text, odd)
 
 
 def _support(drawn: DrawnOptions, others: Sequence[PredictionColumns]) -> FloatArray:
@@ -774,7 +790,6 @@ def _excess_of_yes(drawn: DrawnOptions, labels: LabelColumns) -> FloatArray:
 
 TOLERATED, TOLERATED_ALIKE = 10.0, 3.0
 _LEAST = 10
-_NAME = "yes_rate_by_expert"
 
 
 @dataclass(frozen=True, slots=True)
@@ -802,7 +817,8 @@ class _Cells:
     cluster: IntArray | None
 
 
-def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
+@lru_cache(maxsize=1)
+def yes_rate_by_expert(votes: ModelVotes) -> CheckOutcome:
     """Test that every expert says yes about as often as other experts do on questions of the same kind.
 
     Two questions are of the same kind if they agree in four respects: K, the quarter of [0, 1] that contains
@@ -818,23 +834,23 @@ def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
     rows = np.flatnonzero(labels.kind != ABSTAINED)
     names, who = _name_experts(labels, rows)
     cells = _count_cells(votes, rows, who)
-    separate, level = _judge_few_options(cells, len(names)), alpha / (2 * max(1, len(names)))
+    separate, level = _judge_few_options(cells, len(names)), votes.level / (2 * max(1, len(names)))
     found = [
         test for expert in range(len(names)) for test in _test_expert(cells, expert, level, separate=separate)
     ]
     if not found:
         clusters = "" if cells.cluster is None else f", from {FEWEST_EFFECTIVE:g} clusters of equal size"
-        why = f"fewer than two experts with {_LEAST} answers to questions of one kind{clusters}"
-        return Check.not_made(_NAME, why)
+        raise EstimateError(
+            f"fewer than two experts with {_LEAST} answers to questions of one kind{clusters}"
+        )
     p, expert, yes, n, others = min(found)
-    p = min(1.0, p * len(found))
     own = f"furthest off: {names[expert]}, {yes} yes of {n} comparable answers"
     text = f"{own}; others say yes to {others:.0%}"
     odd = (
         "; the expert's answers may be unrelated to the items, or models may never be right about the "
         "expert's class"
     )
-    return Check.of_test(_NAME, yes / n, p, alpha, text, odd)
+    return CheckOutcome(yes / n, min(1.0, p * len(found)), text, odd)
 
 
 def _name_experts(labels: LabelColumns, rows: IntArray) -> tuple[list[str], IntArray]:
@@ -855,7 +871,7 @@ def _count_cells(votes: ModelVotes, rows: IntArray, who: IntArray) -> _Cells:
     """Count answers by kind of question, option and expert."""
     labels, asked = votes.labels, votes.labels.questions
     quarter = np.minimum((4 * asked.propensity[rows]).astype(np.int64), 3)
-    third = np.ceil(3 * votes.share_of_votes(rows)).astype(np.int64)
+    third = np.ceil(3 * (votes.votes[rows] / len(votes.models))).astype(np.int64)
     kind = ((asked.n_options[rows] * 4 + quarter) * 4 + third) * 2 + votes.is_first[rows]
     option = labels.option[rows]
     sizes = int(option.max(initial=0)) + 1, int(who.max(initial=0)) + 1
@@ -1085,39 +1101,38 @@ def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
         text = "gold answers must include options that the model predicts and other options"
         return Check.not_made(name, text + _SUPPOSED)
     p = min(1.0, 2 * min(p for p, _ in tests))
-    text = "; ".join(told for _, told in tests)
-    return Check.of_test(name, None, p, alpha, text, _SUPPOSED)
+    return Check.of(name, CheckOutcome(None, p, "; ".join(told for _, told in tests), _SUPPOSED), alpha)
 
 
-def readability(predictions: PredictionColumns, labels: LabelColumns, alpha: float) -> Check:
+def readability(data: CheckInput) -> CheckOutcome:
     """Test that unreadable predictions are equally common among labelled and other items.
 
     A failure suggests that questions were asked only where the model named an option. Unreadable predictions,
     which count as wrong, are then missing, and the estimate is the accuracy of readable predictions only.
     """
-    name = "readability"
-    inside = labels.labelled
+    predictions, labels, inside = data.predictions, data.labels, data.labels.labelled
     n, bad = (
         [int(np.count_nonzero(x & side)) for side in (~inside, inside)]
         for x in (predictions.ran, predictions.is_unreadable)
     )
     if not sum(bad) or not all(n):
-        return Check.not_made(name, "no unreadable predictions, or no items without labels")
+        raise EstimateError("no unreadable predictions, or no items without labels")
     share = sum(bad) / sum(n)
     z = z_of_sum(bad[1] / n[1] - bad[0] / n[0], 0.0, share * (1 - share) * (1 / n[0] + 1 / n[1]))
     text = f"unreadable: {bad[1]} of {n[1]} predictions with labels, {bad[0]} of {n[0]} without"
     ran = predictions.ran
     value = (predictions.is_unreadable[ran] - share) * (inside[ran] - n[1] / sum(n))
     cluster = None if labels.cluster is None else labels.cluster.code[ran]
-    return Check.of_test(name, z, deflate_for_clusters(two_sided(z), value, cluster, alpha), alpha, text)
+    p = deflate_for_clusters(two_sided(z), value, cluster, data.level("readability"))
+    return CheckOutcome(z, p, text)
 
 
-def resolution(predictions: PredictionColumns, labels: LabelColumns) -> Check:
+def resolution(data: CheckInput) -> CheckOutcome:
     """Check that every item asked about is resolved for the model, or that an expert abstained on it."""
-    name = "resolution"
+    predictions, labels = data.predictions, data.labels
     items = np.flatnonzero(predictions.ran & labels.asked_items)
     if not items.size:
-        return Check.not_made(name, "no item asked about has a prediction")
+        raise EstimateError("no item asked about has a prediction")
     options = predictions.option[items].astype(np.int64)[:, None]
     unknown = read_item_answers(labels).correctness(options, items)[:, 0] == UNKNOWN
     silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size)[items]
@@ -1128,7 +1143,7 @@ def resolution(predictions: PredictionColumns, labels: LabelColumns) -> Check:
         text += f"; on {open_items - waiting} an expert abstained"
     if waiting:
         text += f"; on {waiting} the next question is open"
-    return Check(name=name, passed=not waiting, statistic=share, p_value=None, message=text)
+    return CheckOutcome(share, None, text, passed=not waiting)
 
 
 LEAST_IN_STRATUM = 30
@@ -1173,98 +1188,40 @@ def run_checks(
         others = [model for model in labels.models if model is not predictions]
     (predicted, *rest), said = align_models([predictions, *(others or ())], labels)
     names = said.statement.checks if said.statements else (*UNIFORM_CHECKS, "propensities")
-    data = _Data(
-        predicted, said, find_strata(predicted, said, strata), rest, split_levels(names, 1 + len(rest))
-    )
+    data = CheckInput(predicted, said, find_strata(predicted, said, strata), rest, names)
     found = []
     for name, check in CHECKS.items():
         if name in names and (only is None or name in only):
             try:
-                found.append(check(data))
+                found.append(Check.of(name, check(data), data.level(name)))
             except EstimateError as error:
                 found.append(Check.not_made(name, str(error)))
     return tuple(found)
 
 
-@dataclass(frozen=True)
-class _Data:
-    """Arguments of the checks, and quantities that are derived from them on first use."""
+def abstention(data: CheckInput) -> CheckOutcome:
+    """Check that unanswered questions cannot move the estimate far.
 
-    predictions: PredictionColumns
-    labels: LabelColumns
-    strata: ItemValues | None
-    others: Sequence[PredictionColumns]
-    levels: FamilyLevels
+    The check passes if an interval of at most `WIDEST` times the width covers the estimates that the missing
+    answers could lead to. Estimates assume that a missing answer is unrelated to the truth, which no data can
+    test.
+    """
 
-    @cached_property
-    def tallies(self) -> Tallies:
-        return tally_columns(self.predictions, self.labels, self.strata)
+    def make(labels: LabelColumns) -> Estimate:
+        if labels.is_even and labels.cluster is None:
+            return estimate_tallies(tally_columns(data.predictions, labels, data.strata))
+        return estimate_by_design(data.predictions, labels, level=0.95, gold=None)
 
-    @property
-    def of_votes(self) -> Mapping[str, Check]:
-        """Results of the checks that use the predictions of all models, by name."""
-        models = frozenset([self.predictions, *self.others])
-        return _check_votes(models, self.labels, self.levels.of_study)
-
-    def check_yes_rate(self) -> Check:
-        """Check the share of yes answers, with `yes_rate` if options were drawn uniformly.
-
-        For other draws `routed_yes_rate` is used.
-        """
-        if not self.labels.is_uniform:
-            return self.of_votes["yes_rate"]
-        check_labels(self.predictions, self.labels)
-        return yes_rate(self.labels, self.levels.of_study)
-
-    def check_asked_options(self) -> Check:
-        """Check that options were asked about equally often."""
-        check_labels(self.predictions, self.labels)
-        return asked_options(self.labels)
-
-    @cached_property
-    def drawn(self) -> DrawnOptions:
-        return find_drawn(self.predictions, self.labels)
-
-    def check_abstention(self) -> Check:
-        """Check that unanswered questions cannot move the estimate far.
-
-        The check passes if an interval of at most `WIDEST` times the width covers the estimates that the
-        missing answers could lead to. Estimates assume that a missing answer is unrelated to the truth, which
-        no data can test.
-        """
-
-        def make(labels: LabelColumns) -> Estimate:
-            if labels.is_even and labels.cluster is None:
-                return estimate_tallies(tally_columns(self.predictions, labels, self.strata))
-            return estimate_by_design(self.predictions, labels, level=0.95, gold=None)
-
-        name, now = "abstention", make(self.labels)
-        hidden = find_hidden(now, make, self.predictions, self.labels)
-        if hidden is None:
-            text = "every question was answered"
-            return Check(name=name, passed=True, statistic=0.0, p_value=None, message=text)
-        passed, share = hidden.allow_for(now) is not None, hidden.missing / hidden.of
-        text = f"{hidden}" + ("; the interval allows for that" if passed else "")
-        return Check(name=name, passed=passed, statistic=share, p_value=None, message=text)
+    now = make(data.labels)
+    hidden = find_hidden(now, make, data.predictions, data.labels)
+    if hidden is None:
+        return CheckOutcome(0.0, None, "every question was answered")
+    passed = hidden.allow_for(now) is not None
+    text = str(hidden) + "; the interval allows for that" * passed
+    return CheckOutcome(hidden.missing / hidden.of, None, text, passed=passed)
 
 
-@lru_cache(maxsize=1)
-def _check_votes(
-    models: frozenset[PredictionColumns], labels: LabelColumns, level: float
-) -> Mapping[str, Check]:
-    """Run the checks that use all models; cached, because they are the same for every model of a study."""
-    votes = ModelVotes(tuple(models), labels)
-    if votes.lacks_models:
-        why = "questions were also drawn for models that are not given here"
-        return {name: Check.not_made(name, why) for name in ("yes_rate", "yes_rate_by_expert", "agreement")}
-    return {
-        "yes_rate": routed_yes_rate(votes, level),
-        "yes_rate_by_expert": yes_rate_by_expert(votes, level),
-        "agreement": agreement(votes, level),
-    }
-
-
-def hausman(tallies: Tallies, alpha: float) -> Check:
+def hausman(data: CheckInput) -> CheckOutcome:
     """Test that ordinary and complementary labels lead to the same accuracy.
 
     The statistic Σ_h (A_ord − A_comp)²/(v_o + v_c) over strata h is χ². Variances are taken at A_ML. Experts
@@ -1272,7 +1229,7 @@ def hausman(tallies: Tallies, alpha: float) -> Check:
     that follow predictions bias both.
     """
     statistic, df, text = 0.0, 0, []
-    for t in tallies.strata:
+    for t in data.tallies.strata:
         if not (t.n_o and t.n_c):
             continue
         o, c, ml = (make_point(name, t.hits, t.misses) for name in ("ord", "comp", "ml"))
@@ -1286,52 +1243,42 @@ def hausman(tallies: Tallies, alpha: float) -> Check:
         df += 1
         text.append(f"{t}: ord {o.value:.3f}, comp {c.value:.3f}")
     if df == 0:
-        return Check.not_made("hausman", "no stratum has both ordinary and complementary labels")
-    return Check.of_test("hausman", statistic, chi2_tail(statistic, df), alpha, "; ".join(text))
+        raise EstimateError("no stratum has both ordinary and complementary labels")
+    return CheckOutcome(statistic, chi2_tail(statistic, df), "; ".join(text))
 
 
-def small_strata(tallies: Tallies) -> Check:
+def small_strata(data: CheckInput) -> CheckOutcome:
     """Check that every stratum has the 30 labelled items that an interval over strata needs."""
-    least = LEAST_IN_STRATUM
-    small = [t for t in tallies.strata if t.n_labelled < least]
-    smallest = min((t.n_labelled for t in tallies.strata), default=0)
+    least, strata = LEAST_IN_STRATUM, data.tallies.strata
+    small = [t for t in strata if t.n_labelled < least]
+    smallest = min((t.n_labelled for t in strata), default=0)
     text = f"the smallest stratum has {smallest} labelled items"
     if small:
         text = f"fewer than {least} labelled items in " + "; ".join(f"{t} ({t.n_labelled})" for t in small)
-    return Check(name="small_strata", passed=not small, statistic=smallest, p_value=None, message=text)
+    return CheckOutcome(smallest, None, text, passed=not small)
 
 
-CHECKS: Mapping[str, Callable[[_Data], Check]] = MappingProxyType(
+CHECKS: Mapping[str, Callable[[CheckInput], CheckOutcome]] = MappingProxyType(
     {
-        "asked_predicted": lambda d: asked_predicted(d.predictions, d.labels, d.levels.of_model),
-        "yes_rate": _Data.check_yes_rate,
-        "hausman": lambda d: hausman(d.tallies, d.levels.of_model),
-        "asked_options": _Data.check_asked_options,
-        "yes_rate_by_expert": lambda d: d.of_votes["yes_rate_by_expert"],
-        "agreement": lambda d: d.of_votes["agreement"],
-        "propensities": lambda d: propensities(d.drawn, d.levels.of_model),
-        "routed_for": lambda d: routed_for(d.drawn),
-        "coin": lambda d: coin(d.drawn, d.levels.of_model),
-        "seen_answers": lambda d: seen_answers(d.drawn, d.labels, d.others, d.levels.of_model),
-        "resolution": lambda d: resolution(d.predictions, d.labels),
-        "abstention": _Data.check_abstention,
-        "readability": lambda d: readability(d.predictions, d.labels, d.levels.of_model),
-        "small_strata": lambda d: small_strata(d.tallies),
+        "asked_predicted": asked_predicted,
+        "yes_rate": yes_rate,
+        "hausman": hausman,
+        "asked_options": asked_options,
+        "yes_rate_by_expert": lambda data: yes_rate_by_expert(data.votes),
+        "agreement": lambda data: agreement(data.votes),
+        "propensities": propensities,
+        "routed_for": routed_for,
+        "coin": coin,
+        "seen_answers": seen_answers,
+        "resolution": resolution,
+        "abstention": abstention,
+        "readability": readability,
+        "small_strata": small_strata,
     }
 )
-"""Name → check. A protocol lists the checks that apply to its labels."""
+"""Name → check; an EstimateError says why it cannot be made. A protocol lists the checks of its labels."""
 
-
-VOIDING_CHECKS = (
-    "asked_predicted",
-    "yes_rate",
-    "yes_rate_by_expert",
-    "agreement",
-    "hausman",
-    "propensities",
-    "coin",
-    "seen_answers",
-)
+VOIDING_CHECKS = {*OF_STUDY, *OF_MODEL} - {"readability"}
 ERROR_CHECKS = ("yes_rate", "hausman")
 """Checks that fail if experts err. Their failure does not void estimates corrected for experts' errors."""
 EQUAL_RATES = ("asked_predicted", "yes_rate", "hausman")
@@ -1415,6 +1362,6 @@ def _find_failed(predictions: PredictionColumns, labels: LabelColumns, bounded: 
     """Return failed checks that invalidate estimates; cached, because all estimates of a model use them."""
     if not len(labels):
         return ()
-    names = VOIDING_CHECKS if bounded else (*VOIDING_CHECKS, "abstention")
-    found = run_checks(predictions, labels, only=names)
+    more = () if bounded else ("abstention",)
+    found = run_checks(predictions, labels, only={*VOIDING_CHECKS, *more})
     return tuple(check for check in found if check.passed is False)

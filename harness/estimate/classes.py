@@ -94,7 +94,7 @@ from oversight.harness.estimate.evidence import (
 )
 from oversight.harness.estimate.intervals import effective_size, scale_by_share
 from oversight.harness.estimate.model_comparison import why_unfinished
-from oversight.harness.estimate.paired import TIED, Comparison, pairs_table
+from oversight.harness.estimate.paired import Comparison, pairs_table
 from oversight.harness.estimate.routed_means import (
     ROUTED_ASSUMPTIONS,
     informed,
@@ -1164,13 +1164,7 @@ class CostComparison(Comparison):
 
     scale: ClassVar[float] = 1.0
     unit: ClassVar[str] = ""
-
-    @property
-    def verdict(self) -> str:
-        """Name of the cheaper model, or ``"tie"``."""
-        if self.p_value > 1 - self.level or self.difference == 0:
-            return TIED
-        return self.second if self.difference > 0 else self.first
+    better: ClassVar[int] = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -423,18 +423,12 @@ class Evidence:
     Attributes
     ----------
     sample
-        Questions with propensities, and answers. If answering rates differ between options, the propensities
-        are corrected to the propensities of answered questions.
+        Questions with propensities, answers, clusters, weights and drawn strata. If answering rates differ
+        between options, the propensities are corrected to the propensities of answered questions.
     predicted
         Shape (N, M): the predicted options, −1 if unreadable.
     index, items
         All items of the study; and positions of the N items among them, shape (N,).
-    cluster
-        Shape (N,): cluster number of each item; None if items are independent.
-    weight
-        Shape (N,): number of pool items that each item represents; None if all items count equally.
-    strata
-        Strata from which the items were drawn in proportion to the strata's sizes; None without strata.
 
     Examples
     --------
@@ -451,9 +445,6 @@ class Evidence:
     predicted: AnyIntArray
     index: ItemIndex
     items: IntArray
-    cluster: IntArray | None
-    weight: FloatArray | None
-    strata: DrawnStrata | None
 
     @classmethod
     def of(
@@ -491,7 +482,8 @@ class Evidence:
         found = cls.gather([asked], labels, error_free=error_free, tilted=error_free)
         if strata is None:
             return found
-        return replace(found, weight=_weigh_strata(found.items, predictions, strata))
+        weight = _weigh_strata(found.items, predictions, strata)
+        return replace(found, sample=replace(found.sample, weight=weight))
 
     @classmethod
     def gather(
@@ -522,18 +514,13 @@ class Evidence:
             there = np.logical_and.reduce([model.is_there for model in models])
             unequal = find_unequal(labels, there)
             sample = sample if unequal is None else unequal.tilt(sample)
-        weight, cluster = find_weights(items, labels), number_clusters(items, labels.index, labels.cluster)
-        if not few_clusters:
-            cluster = enough_clusters(items, labels.index, labels.cluster, weight)
-        return cls(
-            sample=sample,
-            predicted=predicted,
-            index=labels.index,
-            items=items,
-            cluster=cluster,
-            weight=weight,
-            strata=find_drawn_strata(items, labels),
-        )
+        weight, index, strata = find_weights(items, labels), labels.index, find_drawn_strata(items, labels)
+        if few_clusters:
+            cluster = number_clusters(items, index, labels.cluster)
+        else:
+            cluster = enough_clusters(items, index, labels.cluster, weight)
+        sample = replace(sample, cluster=cluster, weight=weight, strata=strata)
+        return cls(sample=sample, predicted=predicted, index=index, items=items)
 
     def option(self, model: int = 0) -> IntArray:
         """Return the options that one of the models predicted, shape (N,)."""
@@ -560,15 +547,7 @@ class Evidence:
             Shape (N, K): probability of each option from side information that does not depend on the item's
             own answer; None if none exists. Wrong probabilities make the interval wider, but not invalid.
         """
-        return routed_accuracy(
-            self.option(),
-            self.sample,
-            level=level,
-            cluster=self.cluster,
-            working=working,
-            strata=self.strata,
-            weight=self.weight,
-        )
+        return routed_accuracy(self.option(), self.sample, level=level, working=working)
 
 
 def estimate_by_design(
@@ -591,10 +570,9 @@ def estimate_by_design(
     evidence = Evidence.of(predictions, labels, error_free=gold is None)
     if gold is None:
         return evidence.accuracy(level)
-    option, sample, cluster, weight = evidence.option(), evidence.sample, evidence.cluster, evidence.weight
-    if weight is None and allows_gold_score(option, sample):
-        return gold_accuracy(option, sample, gold, level=level, cluster=cluster)
-    return corrected_accuracy(option, sample, gold, level=level, cluster=cluster, weight=weight)
+    option, sample = evidence.option(), evidence.sample
+    fits = sample.weight is None and allows_gold_score(option, sample)
+    return (gold_accuracy if fits else corrected_accuracy)(option, sample, gold, level=level)
 
 
 def resolved_estimate(

@@ -52,7 +52,7 @@ from oversight.harness.estimate.core import (
 from oversight.harness.estimate.intervals import effective_size, scale_by_share
 from oversight.harness.estimate.routed_means import informed, question_weights, t_quantile
 from oversight.harness.estimate.routed_sample import RoutedSample, accuracy_target
-from oversight.harness.types import Estimate, Interval, Note, NoteKind
+from oversight.harness.types import Counts, Estimate, Interval, Note, NoteKind
 
 GOLD_ASSUMPTIONS = (
     "options were drawn with the recorded propensities, before any answer to them",
@@ -140,15 +140,7 @@ def corrected_answers(answer: ArrayLike, s: float, t: float) -> FloatArray:
     return (np.asarray(answer, dtype=np.float64) - (1 - t)) / youden(s, t)
 
 
-def corrected_mean(
-    c: FloatArray,
-    data: RoutedSample,
-    gold: GoldCounts,
-    *,
-    level: float = 0.95,
-    cluster: IntArray | None = None,
-    weight: FloatArray | None = None,
-) -> Estimate:
+def corrected_mean(c: FloatArray, data: RoutedSample, gold: GoldCounts, *, level: float = 0.95) -> Estimate:
     """Estimate a mean by equation (G) with answers that are corrected by error rates from gold items.
 
     The variance allows for the uncertainty of these rates.
@@ -165,15 +157,11 @@ def corrected_mean(
     Parameters
     ----------
     c, data
-        Target and answers, as for `routed_mean`; build ``data`` with ``error_free=False``.
+        Target and answers, as for `routed_mean`; build ``data`` with ``error_free=False``. If items are in
+        clusters, clusters are the independent units and the quantile is Student's. If items have weights,
+        means are weighted and the number of units is the effective one.
     gold
         Counts from independent gold items that are not in ``data``.
-    cluster
-        Shape (N,): cluster number of each item. If given, clusters are the independent units and the
-        quantile is Student's.
-    weight
-        Shape (N,), above 0: number of pool items that each item represents. If given, means are weighted and
-        the number of units is the effective one.
 
     Raises
     ------
@@ -181,7 +169,7 @@ def corrected_mean(
         If the rates give J ≤ 0, or an option of the target had no chance to be asked about.
     """
     check_level(level)
-    size = len(c)
+    size, cluster, weight = len(c), data.cluster, data.weight
     check_items(size)
     share = np.full(size, 1 / size) if weight is None else weight / weight.sum()
     value, _, _ = _corrected(c, data, share, gold.sensitivity, gold.specificity)
@@ -191,7 +179,7 @@ def corrected_mean(
     floor, ceiling = min(0.0, float(c.min())), max(0.0, float(c.max()))
     rest = size * share * (g - centre)
     sums = rest if cluster is None else np.bincount(cluster, rest)
-    units = count_units(size, cluster, weight)
+    units = count_units(data)
     # One unit is added at each end of the scale of outcomes, so that the variance of equal outcomes is not 0.
     end = (ceiling - floor) / youden(s, t) * size / units
     sampling = (float((sums**2).sum()) + end**2 / 2) / (units + 1) * units / size**2
@@ -201,31 +189,25 @@ def corrected_mean(
     low, high = (min(ceiling, max(floor, end)) for end in (centre - half, centre + half))
     notes = () if floor <= value <= ceiling else (Note(NoteKind.OUT_OF_RANGE),)
     low, high = min(low, max(floor, value)), max(high, min(ceiling, value))
+    made = Interval(low=low, high=high, level=level, method="delta", notes=notes, why=_NORMAL)
+    return _estimate(value, se, made, data.counts)
+
+
+def _estimate(value: float, se: float, interval: Interval, n: Counts) -> Estimate:
     return Estimate.from_interval(
-        value=value,
-        se=se,
-        interval=Interval(low=low, high=high, level=level, method="delta", notes=notes, why=_NORMAL),
-        estimator="corrected",
-        n=data.counts,
-        assumptions=GOLD_ASSUMPTIONS,
+        value=value, se=se, interval=interval, estimator="corrected", n=n, assumptions=GOLD_ASSUMPTIONS
     )
 
 
-def count_units(size: int, cluster: IntArray | None, weight: FloatArray | None) -> float:
-    """Return the effective number of independent units among `size` items, given clusters or weights."""
-    if cluster is not None:
-        return effective_clusters(cluster, weight)
-    return float(size) if weight is None else count_effective(weight)
+def count_units(data: RoutedSample) -> float:
+    """Return the effective number of independent units among the items."""
+    if data.cluster is not None:
+        return effective_clusters(data.cluster, data.weight)
+    return float(len(data.propensities)) if data.weight is None else count_effective(data.weight)
 
 
 def corrected_accuracy(
-    predicted: ArrayLike,
-    data: RoutedSample,
-    gold: GoldCounts,
-    *,
-    level: float = 0.95,
-    cluster: IntArray | None = None,
-    weight: FloatArray | None = None,
+    predicted: ArrayLike, data: RoutedSample, gold: GoldCounts, *, level: float = 0.95
 ) -> Estimate:
     """Estimate the accuracy of one model from experts who err, as `corrected_mean` does.
 
@@ -233,7 +215,7 @@ def corrected_accuracy(
     """
     c = accuracy_target(predicted, data.propensities.shape[1])
     data = informed(np.asarray(predicted, dtype=np.int64)[:, None], data)
-    return corrected_mean(c, data, gold, level=level, cluster=cluster, weight=weight)
+    return corrected_mean(c, data, gold, level=level)
 
 
 def _corrected(
@@ -254,7 +236,7 @@ def _corrected(
     return float(share @ g), g, slopes
 
 
-_FINE_GRID = np.linspace(0.0, 1.0, 2001)
+_FINE_GRID = np.linspace(0.0, 1.0, 2001, dtype=np.float64)
 _GOLD_ROUNDS = 400
 _GOLD_CLOSE = 1e-9
 _LEAST_CHANCE = 1e-300
@@ -289,12 +271,7 @@ def allows_gold_score(predicted: IntArray, data: RoutedSample) -> bool:
 
 
 def gold_accuracy(
-    predicted: IntArray,
-    data: RoutedSample,
-    gold: GoldCounts,
-    *,
-    level: float = 0.95,
-    cluster: IntArray | None = None,
+    predicted: IntArray, data: RoutedSample, gold: GoldCounts, *, level: float = 0.95
 ) -> Estimate:
     """Estimate an accuracy A by maximum likelihood, with an efficient-score interval.
 
@@ -307,42 +284,43 @@ def gold_accuracy(
     Parameters
     ----------
     predicted, data
-        Predictions, shape (N,), −1 for unreadable; and answers that `allows_gold_score` accepts.
+        Predictions, shape (N,), −1 for unreadable; and answers that `allows_gold_score` accepts. If items are
+        in clusters, their counts are reduced to their effective number (`independent_share`); gold items
+        count as independent.
     gold
         Counts from independent gold items that are not in `data`.
-    cluster
-        Shape (N,): cluster number of each item. If given, the items' counts are reduced to their effective
-        number (`independent_share`); gold items count as independent.
     """
     readable = predicted >= 0
     counts = _count_yes(predicted, data, gold)
     s, t, best, kept = _invert(counts, gold, level, int(readable.sum()))
-    if cluster is not None:
+    if data.cluster is not None:
         rates = float(_FINE_GRID[best]), float(s[best]), float(t[best])
-        part = independent_share(predicted, data, rates, cluster, level)
+        part = independent_share(predicted, data, rates, data.cluster, level)
         scale = np.array([part, part, 1.0, 1.0])
         counts = replace(counts, x=counts.x * scale, n=counts.n * scale)
         s, t, best, kept = _invert(counts, gold, level, int(readable.sum() * part))
     information = _efficient_score(counts, s, t)[1]
-    step = _FINE_GRID[1]
-    low, value, high = (
-        max(0.0, _FINE_GRID[kept.min()] - step),
-        _FINE_GRID[best],
-        min(1.0, _FINE_GRID[kept.max()] + step),
-    )
-    share, n = float(readable.mean()), float(len(predicted))
-    if share < 1:
-        n = n if cluster is None else effective_size(readable.astype(np.float64), cluster, level)
-        value, low, high = scale_by_share(share, n, value, low, high, level)
-    spread = share / math.sqrt(max(float(information[best]), _GOLD_CLOSE))
-    return Estimate.from_interval(
-        value=float(value),
-        se=float(spread),
-        interval=Interval(low=float(low), high=float(high), level=level, method="gold-score"),
-        estimator="corrected",
-        n=data.counts,
-        assumptions=GOLD_ASSUMPTIONS,
-    )
+    low, high = _widen(_FINE_GRID, kept)
+    value, low, high = _scale(predicted, data, level, (float(_FINE_GRID[best]), low, high))
+    se = float(readable.mean()) / math.sqrt(max(float(information[best]), _GOLD_CLOSE))
+    made = Interval(low=low, high=high, level=level, method="gold-score")
+    return _estimate(value, se, made, data.counts)
+
+
+def _widen(grid: FloatArray, kept: IntArray) -> tuple[float, float]:
+    """Return the ends of the kept part of a grid on [0, 1], widened by one step at each end."""
+    return max(0.0, float(grid[kept.min()] - grid[1])), min(1.0, float(grid[kept.max()] + grid[1]))
+
+
+def _scale(
+    predicted: IntArray, data: RoutedSample, level: float, found: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """Scale an accuracy on readable predictions and its ends to all predictions (`scale_by_share`)."""
+    readable = (predicted >= 0).astype(np.float64)
+    if readable.all():
+        return found
+    n = len(readable) if data.cluster is None else effective_size(readable, data.cluster, level)
+    return scale_by_share(float(readable.mean()), n, *found, level)
 
 
 def independent_share(
@@ -468,7 +446,7 @@ SECOND_ASSUMPTIONS = (
     *ERROR_ASSUMPTIONS,
     "two experts of a question judge it independently, given the truth",
 )
-_GRID = np.linspace(0.0, 1.0, 501)
+_GRID = np.linspace(0.0, 1.0, 501, dtype=np.float64)
 _STARTS = ((0.95, 0.97), (0.75, 0.75))
 _ROUNDS = 2000
 _CLOSE = 1e-6
@@ -548,13 +526,7 @@ class _Cells:
 
 
 def bounded_accuracy(
-    predicted: IntArray,
-    data: RoutedSample,
-    second: IntArray,
-    known: ErrorRanges,
-    *,
-    level: float = 0.95,
-    cluster: IntArray | None = None,
+    predicted: IntArray, data: RoutedSample, second: IntArray, known: ErrorRanges, *, level: float = 0.95
 ) -> Estimate:
     """Estimate an accuracy A by maximum likelihood, with a profile-likelihood interval.
 
@@ -574,8 +546,6 @@ def bounded_accuracy(
         Second expert's answer to each question of `data`: 1 yes, 0 no, −1 none.
     known
         Ranges of the error rates, and answers about gold items.
-    cluster
-        Shape (N,): cluster number of each item, see `gold_accuracy`.
 
     Raises
     ------
@@ -588,9 +558,9 @@ def bounded_accuracy(
         _check_exchangeable(data, second)
     likelihood, rates = _profile(cells, known)
     best, part = int(np.argmax(likelihood)), 1.0
-    if cluster is not None:
+    if data.cluster is not None:
         found = float(_GRID[best]), float(rates[0][best]), float(rates[1][best])
-        part = independent_share(predicted, data, found, cluster, level)
+        part = independent_share(predicted, data, found, data.cluster, level)
         cells = replace(cells, count=np.where(cells.slope != 0, cells.count * part, cells.count))
         likelihood, rates = _profile(cells, known)
         best = int(np.argmax(likelihood))
@@ -599,20 +569,16 @@ def bounded_accuracy(
     loss = 2 * (likelihood[best] - likelihood)
     quantile = t_quantile(level, max(1, int(part * (doubles or readable.sum())) - 1))
     kept = np.flatnonzero(loss <= max(quantile**2, _mixed_quantile(level)))
-    step = _GRID[1]
-    low, high = max(0.0, _GRID[kept.min()] - step), min(1.0, _GRID[kept.max()] + step)
+    low, high = _widen(_GRID, kept)
     if low == 0 and high == 1:
         raise NotIdentified(
             "experts' error rates are not known well enough: every accuracy from 0 to 1 fits the answers; "
             "add gold items, or ask a second expert more questions"
         )
-    value, share = float(_GRID[best]), float(readable.mean())
-    if share < 1:
-        n = len(predicted) if cluster is None else effective_size(readable.astype(float), cluster, level)
-        value, low, high = scale_by_share(share, n, value, low, high, level)
+    value, low, high = _scale(predicted, data, level, (float(_GRID[best]), low, high))
     return Estimate.from_interval(
         value=value,
-        interval=Interval(low=float(low), high=float(high), level=level, method="profile-likelihood"),
+        interval=Interval(low=low, high=high, level=level, method="profile-likelihood"),
         estimator="hui_walter" if doubles else "bounded",
         n=data.counts,
         assumptions=SECOND_ASSUMPTIONS if doubles else ERROR_ASSUMPTIONS,

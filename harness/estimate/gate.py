@@ -286,7 +286,7 @@ def _gather(
     said = np.where(answer == ABSTAINED, against, np.nan_to_num(answer))
     told = of_asked * (said - p[data.item, data.asked])
     g = base + np.bincount(data.item, told, minlength=size)
-    unit = np.arange(size) if evidence.cluster is None else evidence.cluster
+    unit = np.arange(size) if data.cluster is None else data.cluster
     there = _count_units(evidence, answer, unit, turn)
     taken = there[unit]
     heard = taken & (np.bincount(data.item, answer == ABSTAINED, size) == 0)
@@ -300,7 +300,7 @@ def _gather(
     corners = [(shift(s, t), s + t - 1) for s in rates.sensitivity for t in rates.specificity]
     moved = np.array([by + J * bar for by, J in corners])
     off = moved.max(axis=0) if rates.side > 0 else moved.min(axis=0)
-    scale = _scale_weights(evidence.weight, size)
+    scale = _scale_weights(data.weight, size)
     sums = np.bincount(unit[taken], (scale * (g - off))[taken], minlength=len(there))[there]
     largest = float(np.bincount(unit).max(initial=1) * scale.max(initial=1.0))
     likely, J = shift(*rates.likely), sum(rates.likely) - 1

@@ -20,8 +20,9 @@ estimates are weighted by them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri
@@ -36,8 +37,78 @@ _PORTION = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OptionFeatures:
+class OptionLogit(ABC):
+    """Conditional logit of N items with F parameters.
+
+    Attributes
+    ----------
+    center, spread
+        Shape (F,): mean and standard deviation of the normal prior of every parameter.
+
+    Examples
+    --------
+    >>> judge = JudgeOpinion(option=np.zeros(30, int), rank=np.zeros(30), odds=np.zeros(30))
+    >>> logit: OptionLogit = describe_options(np.zeros(30, int), [judge], np.full(30, 4), 4)
+    >>> parameters, likelihood = logit.fit(np.zeros(30, int), np.ones(30))
+    >>> logit.probabilities(parameters)[0].round(2).tolist()
+    [0.99, 0.0, 0.0, 0.0]
+    """
+
+    center: FloatArray
+    spread: FloatArray
+
+    @abstractmethod
+    def probabilities(self, parameters: FloatArray) -> FloatArray:
+        """Return the probability of every option, shape (N, K); 0 beyond the options of an item."""
+
+    @abstractmethod
+    def slopes(self, every: FloatArray, asked: IntArray) -> FloatArray:
+        """Return the derivatives of log p at the asked options, shape (N, F); `every` has all p."""
+
+    def fit(self, asked: IntArray, answer: FloatArray) -> tuple[FloatArray, float]:
+        """Fit the maximum a posteriori parameters by Fisher scoring; return them and their log-likelihood.
+
+        Parameters
+        ----------
+        asked, answer
+            Shape (N,): option asked about, and answer (1 yes, 0 no), one per item.
+        """
+        rows, precision = np.arange(len(asked)), self.spread**-2.0
+
+        def look(parameters: FloatArray) -> tuple[float, float, FloatArray, FloatArray]:
+            every = self.probabilities(parameters)
+            p = np.clip(every[rows, asked], _SMALL, 1 - _SMALL)
+            likelihood = float(np.log(np.where(answer > 0, p, 1 - p)).sum())
+            off = parameters - self.center
+            return likelihood - float(precision @ off**2) / 2, likelihood, p, every
+
+        parameters = self.center.copy()
+        best, likelihood, p, every = look(parameters)
+        for _ in range(_STEPS):
+            slope = self.slopes(every, asked)
+            gradient = slope.T @ ((answer - p) / (1 - p)) - precision * (parameters - self.center)
+            information = (slope * (p / (1 - p))[:, None]).T @ slope + np.diag(precision)
+            step = np.linalg.solve(information, gradient)
+            for _ in range(_HALVINGS):
+                found = look(parameters + step)
+                if found[0] >= best:
+                    break
+                step = step / 2
+            else:
+                break
+            parameters, gain = parameters + step, found[0] - best
+            best, likelihood, p, every = found
+            if gain < _SMALL:
+                break
+        return parameters, likelihood
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionFeatures(OptionLogit):
     """F features of N items; each feature refers to one option of the item.
+
+    An option to which a feature refers has the offset log(K − 1). So if all parameters are 0 and features
+    refer to only one option, this option is as likely as all other options together.
 
     Attributes
     ----------
@@ -47,97 +118,37 @@ class OptionFeatures:
         Shape (N, F): value of the feature for this option; 0 if it refers to no option.
     n_options
         Shape (N,): number of options of every item, K.
-    center, spread
-        Shape (F,): mean and standard deviation of the normal prior of every parameter.
+    width
+        Largest number of options.
     """
 
     option: IntArray
     value: FloatArray
     n_options: IntArray
-    center: FloatArray
-    spread: FloatArray
+    width: int
 
-    def take(self, rows: IntArray) -> OptionFeatures:
+    def take(self, rows: IntArray | slice) -> OptionFeatures:
         """Select items by position, in the given order; an item may occur several times."""
-        return OptionFeatures(
-            option=self.option[rows],
-            value=self.value[rows],
-            n_options=self.n_options[rows],
-            center=self.center,
-            spread=self.spread,
-        )
+        option, value = self.option[rows], self.value[rows]
+        return replace(self, option=option, value=value, n_options=self.n_options[rows])
+
+    def probabilities(self, parameters: FloatArray) -> FloatArray:
+        """Compute the probability of every option, shape (N, width), 0 beyond the item's options."""
+        found = np.empty((len(self.n_options), self.width))
+        for start in range(0, len(found), _PORTION):
+            part = slice(start, start + _PORTION)
+            found[part] = _softmax(self.take(part), parameters)
+        return found
+
+    def slopes(self, every: FloatArray, asked: IntArray) -> FloatArray:
+        """Return the derivatives of log p at the asked options, shape (N, F)."""
+        hit, named = self.option == asked[:, None], every[np.arange(len(asked))[:, None], self.option]
+        return np.asarray((hit - named) * self.value)
 
 
-def option_probabilities(features: OptionFeatures, parameters: FloatArray, width: int) -> FloatArray:
-    """Compute the probability of every option, shape (N, width), 0 beyond the item's options.
-
-    An option to which a feature refers has the offset log(K − 1). So if all parameters are 0 and features
-    refer to only one option, this option is as likely as all other options together.
-    """
-    found = np.empty((len(features.n_options), width))
-    for start in range(0, len(found), _PORTION):
-        part = features.take(np.arange(start, min(start + _PORTION, len(found))))
-        found[start : start + _PORTION] = _softmax(part, parameters, width)
-    return found
-
-
-def fit_parameters(
-    features: OptionFeatures, item: IntArray, asked: IntArray, answer: FloatArray, width: int
-) -> FloatArray:
-    """Fit the maximum a posteriori parameters, shape (F,), by Fisher scoring.
-
-    With few answers, the prior means are returned.
-
-    Parameters
-    ----------
-    features
-        Features of all N items.
-    item, asked, answer
-        Shape (n,): position of the item, option asked about, and answer (1 yes, 0 no).
-    width
-        Largest number of options.
-    """
-    if item.size < _LEAST:
-        return features.center
-    features = features.take(item)
-    rows, precision = np.arange(len(asked)), features.spread**-2.0
-    hit = (features.option == asked[:, None]).astype(np.float64)
-
-    def look(parameters: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Return the log posterior of the parameters, and two arrays of option probabilities.
-
-        The first array refers to the options asked about, the second to `features.option`.
-        """
-        every = _softmax(features, parameters, width)
-        p = np.clip(every[rows, asked], _SMALL, 1 - _SMALL)
-        likelihood = float(np.log(np.where(answer > 0, p, 1 - p)).sum())
-        off = parameters - features.center
-        return likelihood - 0.5 * float(precision @ off**2), p, every[rows[:, None], features.option]
-
-    parameters = features.center.copy()
-    best, p, named = look(parameters)
-    for _ in range(_STEPS):
-        slope = (hit - named) * features.value
-        gradient = slope.T @ ((answer - p) / (1 - p)) - precision * (parameters - features.center)
-        information = (slope * (p / (1 - p))[:, None]).T @ slope + np.diag(precision)
-        step = np.linalg.solve(information, gradient)
-        for _ in range(_HALVINGS):
-            value, new_p, new_named = look(parameters + step)
-            if value >= best:
-                break
-            step = step / 2
-        else:
-            break
-        parameters, gain = parameters + step, value - best
-        best, p, named = value, new_p, new_named
-        if gain < _SMALL:
-            break
-    return parameters
-
-
-def _softmax(features: OptionFeatures, parameters: FloatArray, width: int) -> FloatArray:
+def _softmax(features: OptionFeatures, parameters: FloatArray) -> FloatArray:
     """Compute the probability of every option, shape (N, width)."""
-    rows, K = np.arange(len(features.n_options)), features.n_options
+    rows, K, width = np.arange(len(features.n_options)), features.n_options, features.width
     # index −1 is the extra last column, which collects features that refer to no option
     named, utility = np.zeros((2, len(rows), width + 1))
     for option, value, parameter in zip(features.option.T, features.value.T, parameters, strict=True):
@@ -194,7 +205,7 @@ class JudgeOpinion:
         if judge.confidence is not None:
             said = (option >= 0) & ~np.isnan(judge.confidence)
             sure = judge.confidence[said]
-            rank[said] = _score_ranks(sure)
+            rank[said] = score_ranks(sure)
             p = np.clip(sure, _EDGE, 1 - _EDGE)
             odds[said] = _standardise(np.log(p / (1 - p)))
         return cls(option=option, rank=rank, odds=odds)
@@ -205,7 +216,7 @@ class JudgeOpinion:
 
 
 def describe_options(
-    predicted: IntArray, judges: Sequence[JudgeOpinion], n_options: IntArray
+    predicted: IntArray, judges: Sequence[JudgeOpinion], n_options: IntArray, width: int
 ) -> OptionFeatures:
     """Compute features of options from the model's prediction, the judges' options, and their agreement.
 
@@ -217,6 +228,8 @@ def describe_options(
         Judges' opinions on these items; an option ≥ K counts as none.
     n_options
         Shape (N,): number of options of every item, K.
+    width
+        Largest number of options.
     """
     n = len(n_options)
     none, ones = np.full(n, -1), np.ones(n)
@@ -235,6 +248,7 @@ def describe_options(
         option=option,
         value=np.where(option >= 0, np.stack(values, axis=1), 0.0),
         n_options=n_options,
+        width=width,
         center=center,
         spread=spread,
     )
@@ -280,8 +294,14 @@ def judge_probabilities(judges: Sequence[PredictionColumns], n_options: IntArray
     return np.where(heard[:, None] > 0, total / np.maximum(heard, 1)[:, None], flat)
 
 
-def _score_ranks(values: FloatArray) -> FloatArray:
-    """Compute normal scores of ranks; ties share their mean rank. Scores are 0 if all values are equal."""
+def score_ranks(values: FloatArray) -> FloatArray:
+    """Compute normal scores of ranks; ties share their mean rank. Scores are 0 if all values are equal.
+
+    Examples
+    --------
+    >>> score_ranks(np.array([0.2, 0.9, 0.2, 0.7])).round(2).tolist()
+    [-0.67, 1.15, -0.67, 0.32]
+    """
     kinds, place, number = np.unique(values, return_inverse=True, return_counts=True)
     if kinds.size < 2:
         return np.zeros(len(values))
@@ -305,11 +325,7 @@ _MOST = 5_000
 
 
 def working_distribution(
-    predicted: IntArray,
-    data: RoutedSample,
-    judges: Sequence[JudgeOpinion],
-    *,
-    cluster: IntArray | None = None,
+    predicted: IntArray, data: RoutedSample, judges: Sequence[JudgeOpinion]
 ) -> FloatArray:
     """Compute cross-fitted probabilities of options, shape (N, K), from judges and the model's prediction.
 
@@ -324,23 +340,51 @@ def working_distribution(
         The answers about N items.
     judges
         Judges' opinions on these items.
-    cluster
-        Shape (N,): cluster number of the item; None if items are independent.
     """
-    n, width = data.propensities.shape
-    features = describe_options(predicted, judges, data.n_options)
-    fold = split_items_evenly(data, cluster, _FOLDS, 0)
-    found = np.empty((n, width))
+    features = describe_options(predicted, judges, data.n_options, data.propensities.shape[1])
+
+    def learn(rows: IntArray) -> Callable[[IntArray], FloatArray]:
+        parameters = _learn(features, data.item[rows], data.asked[rows], data.answer[rows])
+        return lambda here: features.take(here).probabilities(parameters)
+
+    return cross_fit(data, learn, FLAT)
+
+
+def cross_fit(
+    data: RoutedSample, learn: Callable[[IntArray], Callable[[IntArray], FloatArray]], flat: float
+) -> FloatArray:
+    """Compute probabilities of options, shape (N, K), each from answers about items of the other folds.
+
+    Parameters
+    ----------
+    data
+        The answers about N items; items of one cluster share a fold.
+    learn
+        Function that learns from the answers at some rows, and returns a function from positions of items to
+        their probabilities.
+    flat
+        Weight of the uniform distribution in the result.
+
+    Examples
+    --------
+    >>> from oversight.harness.estimate import RoutedSample
+    >>> data = RoutedSample(np.arange(4), np.zeros(4, int), np.ones(4), np.full((4, 2), 0.5))
+    >>> cross_fit(data, lambda rows: lambda here: np.tile([0.9, 0.1], (len(here), 1)), 0.5)[0].tolist()
+    [0.7, 0.3]
+    """
+    fold, found = split_items_evenly(data, _FOLDS, 0), np.empty(data.propensities.shape)
     for part in range(_FOLDS):
         here = np.flatnonzero(fold == part)
-        others = np.flatnonzero(fold[data.item] != part)[:_MOST]
-        said = data.item[others], data.asked[others], data.answer[others]
-        parameters = fit_parameters(features, *said, width)
-        found[here] = option_probabilities(features.take(here), parameters, width)
-    return (1 - FLAT) * found + FLAT * flat_posterior(data.n_options, width)
+        found[here] = learn(np.flatnonzero(fold[data.item] != part)[:_MOST])(here)
+    return (1 - flat) * found + flat * flat_posterior(data.n_options, found.shape[1])
 
 
-def split_items_evenly(data: RoutedSample, cluster: IntArray | None, parts: int, seed: int) -> IntArray:
+def _learn(features: OptionFeatures, item: IntArray, asked: IntArray, answer: FloatArray) -> FloatArray:
+    """Return the parameters fitted to answers about these items; with few answers, the prior means."""
+    return features.center if item.size < _LEAST else features.take(item).fit(asked, answer)[0]
+
+
+def split_items_evenly(data: RoutedSample, parts: int, seed: int) -> IntArray:
     """Split items into parts at random; return the part of every item, shape (N,), from 0.
 
     Items of one cluster are in the same part. Without clusters, items with an answer are spread evenly over
@@ -350,12 +394,12 @@ def split_items_evenly(data: RoutedSample, cluster: IntArray | None, parts: int,
     --------
     >>> from oversight.harness.estimate import RoutedSample
     >>> data = RoutedSample(np.arange(4), np.zeros(4, int), np.ones(4), np.full((4, 2), 0.5))
-    >>> sorted(split_items_evenly(data, None, 2, seed=1).tolist())
+    >>> sorted(split_items_evenly(data, 2, seed=1).tolist())
     [0, 0, 1, 1]
     """
     rng, n = np.random.default_rng(seed), len(data.propensities)
-    if cluster is not None:
-        return (rng.permutation(int(cluster.max()) + 1) % parts)[cluster]
+    if data.cluster is not None:
+        return (rng.permutation(int(data.cluster.max()) + 1) % parts)[data.cluster]
     answered = np.zeros(n, dtype=np.bool_)
     answered[data.item] = True
     order = np.concatenate([rng.permutation(np.flatnonzero(answered == drawn)) for drawn in (True, False)])
@@ -415,10 +459,10 @@ def guess_by_judges(
     found, rows = np.zeros(options.shape), np.arange(len(options))
     flat = flat_posterior(n_options, width)
     for column, option in enumerate(options.T):
-        features = describe_options(option, judges, n_options)
+        features = describe_options(option, judges, n_options, width)
         parameters = features.center
         if answers is not None:
-            parameters = fit_parameters(features, answers.item, answers.asked, answers.answer, width)
-        p = (1 - FLAT) * option_probabilities(features, parameters, width) + FLAT * flat
+            parameters = _learn(features, answers.item, answers.asked, answers.answer)
+        p = (1 - FLAT) * features.probabilities(parameters) + FLAT * flat
         found[:, column] = np.where(option >= 0, p[rows, np.maximum(option, 0)], 0.0)
     return found

@@ -348,11 +348,12 @@ def compare(
         why = why or unequal.why
     _check_test(test, labels, corrected=errors is not None)
     if len(names) == 2 and not labels.asked_items.any():
-        return ModelComparison(pairs=(_unasked(names, predictions, level, labels.cluster),))
+        found = _unasked(predictions, level, labels.cluster)
+        return ModelComparison(pairs=(replace(found, first=names[0], second=names[1]),))
     family = (
-        _compare_resolved(labels, predictions, names)
+        _compare_resolved(labels, predictions)
         if labels.is_resolved
-        else _compare_drawn(labels, predictions, names, errors, sign=test == "sign")
+        else _compare_drawn(labels, predictions, errors, sign=test == "sign")
     )
     by_name = dict(zip(names, predictions, strict=True))
 
@@ -368,7 +369,7 @@ def compare(
         return "; ".join(filter(None, [why, *failures, left_out, hidden]))
 
     def compare_two(a: str, b: str, each: float) -> Comparison:
-        return family.pair(names.index(a), names.index(b), each)
+        return replace(family.pair(names.index(a), names.index(b), each), first=a, second=b)
 
     if len(names) > 2 and adjustment == "max-z" and family.values is not None:
         ranking = rank_models(
@@ -399,9 +400,7 @@ class _Family(NamedTuple):
     cluster: IntArray | None
 
 
-def _compare_resolved(
-    labels: LabelColumns, predictions: Sequence[PredictionColumns], names: Sequence[str]
-) -> _Family:
+def _compare_resolved(labels: LabelColumns, predictions: Sequence[PredictionColumns]) -> _Family:
     """Compare models by whether each prediction is right, which the answers about resolved items determine.
 
     If this is unknown for some items, there is no ranking, because it would be biased.
@@ -410,26 +409,15 @@ def _compare_resolved(
     correct, cluster = found.correct, enough_clusters(found.items, labels.index, labels.cluster)
 
     def pair(i: int, j: int, level: float) -> Comparison:
-        return mcnemar(
-            correct[:, i],
-            correct[:, j],
-            questions=labels.number_answered,
-            level=level,
-            names=(names[i], names[j]),
-            cluster=cluster,
-        )
+        used = labels.number_answered
+        return mcnemar(correct[:, i], correct[:, j], questions=used, level=level, cluster=cluster)
 
     values = partial(_resolved_shares, labels, predictions, correct)
     return _Family(pair, values if (correct >= 0).all() else None, cluster)
 
 
 def _compare_drawn(
-    labels: LabelColumns,
-    predictions: Sequence[PredictionColumns],
-    names: Sequence[str],
-    errors: ErrorRanges | None,
-    *,
-    sign: bool,
+    labels: LabelColumns, predictions: Sequence[PredictionColumns], errors: ErrorRanges | None, *, sign: bool
 ) -> _Family:
     """Compare models by answers about drawn options.
 
@@ -437,27 +425,22 @@ def _compare_drawn(
     """
     error_free = errors is None
     evidence = Evidence.gather(predictions, labels, error_free=error_free, tilted=error_free)
-    data, cluster, weight = evidence.sample, evidence.cluster, evidence.weight
+    data = evidence.sample
 
     def pair(i: int, j: int, level: float) -> Comparison:
-        both, a, b = (names[i], names[j]), evidence.option(i), evidence.option(j)
+        a, b = evidence.option(i), evidence.option(j)
         if errors is not None:
-            return corrected_difference(
-                a, b, data, errors, level=level, names=both, cluster=cluster, weight=weight
-            )
-        if sign:
-            return _test_signs(a, b, data, level, both)
-        return paired_difference(a, b, data, level=level, names=both, cluster=cluster, weight=weight)
+            return corrected_difference(a, b, data, errors, level=level)
+        return (_test_signs if sign else paired_difference)(a, b, data, level=level)
 
     def values() -> list[float]:
-        return [routed_accuracy(p, data).value for p in evidence.predicted.T]
+        alone = replace(data, cluster=None, strata=None)
+        return [routed_accuracy(p, alone).value for p in evidence.predicted.T]
 
-    return _Family(pair, values if error_free and weight is None and not sign else None, cluster)
+    return _Family(pair, values if error_free and data.weight is None and not sign else None, data.cluster)
 
 
-def _test_signs(
-    a: IntArray, b: IntArray, data: RoutedSample, level: float, names: tuple[str, str]
-) -> Comparison:
+def _test_signs(a: IntArray, b: IntArray, data: RoutedSample, *, level: float) -> Comparison:
     """Compare two models by the sign test on the items whose answer is "no"."""
     if (a < 0).any() or (b < 0).any():
         raise EstimateError(
@@ -470,7 +453,7 @@ def _test_signs(
         raise EstimateError(
             f"the sign test needs items with the same number of options, but items have {options.tolist()}"
         )
-    return sign_test(a[rows], b[rows], data.asked[no], int(options[0]), level=level, names=names)
+    return sign_test(a[rows], b[rows], data.asked[no], int(options[0]), level=level)
 
 
 def why_unfinished(asked: BoolArray, complete: BoolArray) -> str:
@@ -543,9 +526,7 @@ def _resolved_shares(
     return [float(column[column >= 0].mean()) for column in correct.T]
 
 
-def _unasked(
-    names: Sequence[str], models: Sequence[PredictionColumns], level: float, cluster: ItemValues | None
-) -> Comparison:
+def _unasked(models: Sequence[PredictionColumns], level: float, cluster: ItemValues | None) -> Comparison:
     """Compare two models without any question, which is possible only if their predictions never differ.
 
     Raises
@@ -559,7 +540,7 @@ def _unasked(
         raise EstimateError("labels: no item with an answer has predictions of all models")
     number = enough_clusters(both, models[0].index, cluster)
     found = never_differ(both.size if number is None else effective_clusters(number), level)
-    return Comparison.of_interval((names[0], names[1]), found, items=both.size, questions=0, assumptions=())
+    return Comparison.of_interval(found, items=both.size, questions=0)
 
 
 def _check_test(test: str, labels: LabelColumns, *, corrected: bool) -> None:

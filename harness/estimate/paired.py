@@ -46,7 +46,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -82,6 +82,7 @@ from oversight.harness.estimate.routed_sample import RoutedSample, check_predict
 from oversight.harness.estimate.tilting import TiltedRows, collapse_rows, score_at, tilted_score
 from oversight.harness.types import (
     Displayable,
+    Estimate,
     HtmlTable,
     Interval,
     Note,
@@ -92,7 +93,7 @@ from oversight.harness.types import (
 )
 
 TIED = "tie"
-FoundDifference = tuple[float, Interval, float]
+FoundDifference = tuple[float, Interval | Estimate, float]
 """A difference, its interval, and the two-sided p-value of "no difference"."""
 
 
@@ -134,8 +135,8 @@ class Comparison(ResultWithNotes, Displayable):
     not decided: a − b +12.9 points [-9.2, +31.8], p = 0.3 · paired 95% · 80 items, 80 questions
     """
 
-    first: str
-    second: str
+    first: str = "a"
+    second: str = "b"
     difference: float
     low: float
     high: float
@@ -152,34 +153,16 @@ class Comparison(ResultWithNotes, Displayable):
     picture: ClassVar[str] = "differences"
     scale: ClassVar[float] = 100.0
     unit: ClassVar[str] = " points"
+    better: ClassVar[int] = 1
 
     @classmethod
-    def of_interval(
-        cls,
-        names: tuple[str, str],
-        found: FoundDifference,
-        *,
-        items: int,
-        questions: int,
-        assumptions: tuple[str, ...],
-    ) -> Self:
-        """Make a comparison from a difference with its interval and p-value."""
+    def of_interval(cls, found: FoundDifference, **counted: Any) -> Self:
+        """Make a comparison from a difference with its interval and p-value, and from other fields."""
         value, interval, p_value = found
-        return cls(
-            first=names[0],
-            second=names[1],
-            difference=value,
-            low=interval.low,
-            high=interval.high,
-            p_value=p_value,
-            level=interval.level,
-            method=interval.method,
-            items=items,
-            questions=questions,
-            assumptions=assumptions,
-            notes=interval.notes,
-            why=interval.why,
-        )
+        shared = {
+            name: getattr(interval, name) for name in ("low", "high", "level", "method", "notes", "why")
+        }
+        return cls(difference=value, p_value=p_value, **shared, **counted)
 
     @property
     def holds(self) -> bool:
@@ -191,7 +174,7 @@ class Comparison(ResultWithNotes, Displayable):
         """Name of the better model, or ``"tie"`` if the difference is not significant."""
         if self.p_value > 1 - self.level or self.difference == 0:
             return TIED
-        return self.first if self.difference > 0 else self.second
+        return self.first if self.better * self.difference > 0 else self.second
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row with the comparison."""
@@ -271,12 +254,7 @@ def never_differ(size: float, level: float) -> FoundDifference:
 
 
 def difference_interval(
-    first: IntArray,
-    second: IntArray,
-    data: RoutedSample,
-    level: float,
-    cluster: IntArray | None = None,
-    weight: FloatArray | None = None,
+    first: IntArray, second: IntArray, data: RoutedSample, level: float
 ) -> FoundDifference:
     """Estimate the difference with its interval and two-sided p-value of "no difference"; see the module.
 
@@ -288,10 +266,6 @@ def difference_interval(
         The answers: one for every item on which the models differ, or several (see `several_answers`).
     level
         Confidence level.
-    cluster
-        Shape (N,): cluster number of the item; None if items are independent.
-    weight
-        Shape (N,), positive: number of pool items that each item represents; None if all are equal.
 
     Raises
     ------
@@ -300,7 +274,7 @@ def difference_interval(
     NotIdentified
         If the answers do not identify the difference, or an item with a weight has several answers or none.
     """
-    differ = first != second
+    differ, cluster, weight = first != second, data.cluster, data.weight
     stands = np.ones(len(first)) if weight is None else weight
     size = count_effective(stands)
     total = float(stands.sum())
@@ -312,7 +286,7 @@ def difference_interval(
     if weight is None and not answers.all():
         raise EstimateError("a comparison needs an answer for every item on which the models differ")
     if weight is None and (answers > 1).any():
-        return several_answers(first, second, data, level, cluster)
+        return several_answers(first, second, data, level)
     asked, yes = data.by_item
     c, pi, K = target[differ], data.propensities[differ], data.n_options[differ]
     yes, side = yes[differ], target[np.arange(len(first)), asked][differ]
@@ -325,13 +299,13 @@ def difference_interval(
         low, high = paired_proportions(plus * scale, minus * scale, size, level)
         p_value = sign_p_value(int(plus), int(minus))
         if weight is not None:
-            p_value = _score_p_value(tilt_sample(target, kept, data, weight=weight), df)
+            p_value = _score_p_value(tilt_sample(target, kept, data), df)
         return (plus - minus) / total, Interval(low=low, high=high, level=level, method="paired"), p_value
     if weight is None and cluster is None and _is_even(c, pi, K):
         plus = int(own[side * (2 * yes - 1) > 0].sum())
         inner, low, high, p_value = _even_mean(plus, m, level)
     else:
-        rows = collapse_rows(tilt_sample(target, kept, data, cluster=cluster, weight=weight))
+        rows = collapse_rows(tilt_sample(target, kept, data))
         mean = tilted_score(rows, level, df=df, is_difference=True)
         p_value = _score_p_value(rows, df)
         inner, low, high = mean.value, mean.low, mean.high
@@ -383,25 +357,20 @@ def read_votes(
     return np.where(coin, np.where(yes > 0, side, -side), _resolved(c, side, yes))
 
 
-def several_answers(
-    first: IntArray, second: IntArray, data: RoutedSample, level: float, cluster: IntArray | None
-) -> FoundDifference:
+def several_answers(first: IntArray, second: IntArray, data: RoutedSample, level: float) -> FoundDifference:
     """Estimate the difference if items have several answers, with the interval of `routed_mean`.
 
     Each end of the interval is at least as far from the estimate as it would be for two models that never
     differ.
     """
     data = informed(np.stack([first, second], axis=1), data)
-    found = routed_mean(
-        difference_target(first, second, data.propensities.shape[1]), data, level=level, cluster=cluster
-    )
-    groups = len(first) if cluster is None else effective_clusters(cluster)
+    found = routed_mean(difference_target(first, second, data.propensities.shape[1]), data, level=level)
+    groups = len(first) if data.cluster is None else effective_clusters(data.cluster)
     least = share_interval(0, groups, level)[1]
     value = min(1.0, max(-1.0, found.value))
     low, high = max(-1.0, min(found.low, value - least)), min(1.0, max(found.high, value + least))
     p_value = student_p_value(found.value, found.se or 0.0, groups)
-    made = Interval(low=low, high=high, level=level, method="paired", notes=found.notes, why=found.why)
-    return found.value, made, p_value
+    return found.value, replace(found, low=low, high=high, method="paired"), p_value
 
 
 def student_p_value(value: float, se: float, groups: float) -> float:
@@ -409,10 +378,11 @@ def student_p_value(value: float, se: float, groups: float) -> float:
     return min(1.0, 2 * float(stdtr(max(1.0, groups - 1), -abs(value) / se))) if se > 0 else 1.0
 
 
-def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> FoundDifference:
-    """Estimate the mean of `votes` (+1, 0 or −1 per item) on clustered items.
+def clustered_difference(votes: FloatArray, cluster: IntArray | None, level: float) -> FoundDifference:
+    """Estimate the mean of `votes` (+1, 0 or −1 per item) on items in clusters; None: on independent items.
 
-    The interval is that of `paired_proportions` at the effective size; the p-value is that of Student's t.
+    The interval is that of `paired_proportions`, on clusters at the effective size. The p-value is that of
+    the sign test, on clusters that of Student's t.
 
     Examples
     --------
@@ -422,12 +392,15 @@ def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> 
     0.20 [0.04, 0.35], p = 0.003
     """
     n, value = len(votes), float(votes.mean())
-    size = effective_size(votes, cluster, level)
-    plus, minus = float((votes > 0).mean()) * size, float((votes < 0).mean()) * size
-    low, high = paired_proportions(plus, minus, size, level)
-    # the variance is taken around 0 (no difference), because the variance around the mean may be 0
-    se = math.sqrt(float((np.bincount(cluster, votes) ** 2).sum())) / n
-    p_value = student_p_value(value, se, effective_clusters(cluster))
+    size = float(n) if cluster is None else effective_size(votes, cluster, level)
+    plus, minus = int((votes > 0).sum()), int((votes < 0).sum())
+    low, high = paired_proportions(plus / n * size, minus / n * size, size, level)
+    if cluster is None:
+        p_value = sign_p_value(plus, minus)
+    else:
+        # the variance is taken around 0 (no difference), because the variance around the mean may be 0
+        se = math.sqrt(float((np.bincount(cluster, votes) ** 2).sum())) / n
+        p_value = student_p_value(value, se, effective_clusters(cluster))
     return value, Interval(low=low, high=high, level=level, method="mcnemar"), p_value
 
 
@@ -442,14 +415,7 @@ def _resolved(c: FloatArray, side: FloatArray, yes: FloatArray) -> FloatArray:
 
 
 def paired_difference(
-    first: ArrayLike,
-    second: ArrayLike,
-    data: RoutedSample,
-    *,
-    level: float = 0.95,
-    names: tuple[str, str] = ("a", "b"),
-    cluster: IntArray | None = None,
-    weight: FloatArray | None = None,
+    first: ArrayLike, second: ArrayLike, data: RoutedSample, *, level: float = 0.95
 ) -> Comparison:
     """Compare two models by answers to drawn questions about every item on which they differ.
 
@@ -465,12 +431,6 @@ def paired_difference(
         Propensities and answers of all N items.
     level
         Confidence level.
-    names
-        Names of the models.
-    cluster
-        Shape (N,): cluster number of the item; None if items are independent.
-    weight
-        Shape (N,), positive: number of pool items that each item represents, for unequal probabilities.
 
     Raises
     ------
@@ -485,18 +445,12 @@ def paired_difference(
     for predicted in (a, b):
         check_predicted(predicted, data)
     check_items(len(a))
-    found = difference_interval(a, b, data, level, cluster, weight)
-    return Comparison.of_interval(names, found, items=len(a), questions=len(data.item), assumptions=ROUTED)
+    found = difference_interval(a, b, data, level)
+    return Comparison.of_interval(found, items=len(a), questions=len(data.item), assumptions=ROUTED)
 
 
 def sign_test(
-    first: ArrayLike,
-    second: ArrayLike,
-    refuted: ArrayLike,
-    K: int,
-    *,
-    level: float = 0.95,
-    names: tuple[str, str] = ("a", "b"),
+    first: ArrayLike, second: ArrayLike, refuted: ArrayLike, K: int, *, level: float = 0.95
 ) -> Comparison:
     """Compare two models by complementary labels ("not k") only: D̂ = (K − 1)(n_10 − n_01)/n_c.
 
@@ -534,7 +488,7 @@ def sign_test(
         notes=() if -1 <= value <= 1 else (Note(NoteKind.OUT_OF_RANGE),),
     )
     found = value, interval, sign_p_value(only_b, only_a)
-    return Comparison.of_interval(names, found, items=len(k), questions=len(k), assumptions=ROUTED)
+    return Comparison.of_interval(found, items=len(k), questions=len(k), assumptions=ROUTED)
 
 
 def mcnemar(
@@ -543,7 +497,6 @@ def mcnemar(
     *,
     questions: int,
     level: float = 0.95,
-    names: tuple[str, str] = ("a", "b"),
     cluster: IntArray | None = None,
 ) -> Comparison:
     """Compare two models by McNemar's exact test on items whose correctness is known.
@@ -565,8 +518,6 @@ def mcnemar(
         Number of answers used.
     level
         Confidence level.
-    names
-        Names of the models.
     cluster
         Shape (N,): cluster number of the item; None if items are independent.
     """
@@ -576,51 +527,26 @@ def mcnemar(
         raise EstimateError(f"`first` and `second` differ in length: {len(a)}, {len(b)}")
     for name, values in (("first", a), ("second", b)):
         check_rows(name, values, (values >= UNKNOWN) & (values <= 1), "be 0, 1 or -1 (unknown)")
-    known = (a != UNKNOWN) & (b != UNKNOWN)
-    n = int(known.sum())
-    if n == 0:
-        raise EstimateError("McNemar's test needs at least 1 resolved item, there are 0")
-    n_10, n_01 = int((known & (a > b)).sum()), int((known & (a < b)).sum())
-    # An unknown item cannot favour the first model if the first is known wrong or the second known right.
-    for_first = int((~known & (a != 0) & (b != 1)).sum())
-    for_second = int((~known & (b != 0) & (a != 1)).sum())
-    if cluster is not None:
-        return _clustered(a, b, cluster, questions, level, names)
-    low, _ = paired_proportions(n_10, n_01 + for_second, len(a), level)
-    _, high = paired_proportions(n_10 + for_first, n_01, len(a), level)
-    lead = n_10 - n_01
-    against = for_second if lead > 0 else for_first
-    more, less = max(n_10, n_01), min(n_10, n_01) + against
-    notes = () if n == len(a) else (Note(NoteKind.UNRESOLVED, {"items": len(a) - n}),)
-    interval = Interval(low=low, high=high, level=level, method="mcnemar", notes=notes)
-    p_value = 1.0 if less >= more else sign_p_value(more, less)
-    # the difference on known items may lie outside the interval, which also counts unknown items
-    value = min(high, max(low, lead / n))
-    found = value, interval, p_value
-    return Comparison.of_interval(names, found, items=n, questions=questions, assumptions=RESOLVED)
-
-
-def _clustered(
-    a: IntArray, b: IntArray, cluster: IntArray, questions: int, level: float, names: tuple[str, str]
-) -> Comparison:
-    """Compare correctness on clustered items; the interval allows for any values of unknown items.
-
-    `a` and `b` contain 1 (right), 0 (wrong) or `UNKNOWN` per item.
-    """
     unknown = (a == UNKNOWN) | (b == UNKNOWN)
+    if unknown.all():
+        raise EstimateError("McNemar's test needs at least 1 resolved item, there are 0")
+    # Unknown items count as most unfavourable, then as most favourable, to the first model.
     votes = np.where(unknown, 0, np.sign(a - b)).astype(np.float64)
     against = np.where(unknown & (b != 0) & (a != 1), -1.0, votes)
     in_favour = np.where(unknown & (a != 0) & (b != 1), 1.0, votes)
-    (_, first, p_first), (_, second, p_second) = (
-        clustered_difference(worst, cluster, level) for worst in (against, in_favour)
+    (least, worst, p_worst), (most, best, p_best) = (
+        clustered_difference(each, cluster, level) for each in (against, in_favour)
     )
-    same_sign = float(against.mean()) * float(in_favour.mean()) > 0
     notes = (Note(NoteKind.UNRESOLVED, {"items": int(unknown.sum())}),) if unknown.any() else ()
-    interval = Interval(low=first.low, high=second.high, level=level, method=first.method, notes=notes)
-    value = min(interval.high, max(interval.low, float(votes[~unknown].mean())))
-    p_value = max(p_first, p_second) if same_sign else 1.0
-    items, found = int((~unknown).sum()), (value, interval, p_value)
-    return Comparison.of_interval(names, found, items=items, questions=questions, assumptions=RESOLVED)
+    # The known items alone may lie outside the interval, because unknown items are not a random sample.
+    value = min(best.high, max(worst.low, float(votes[~unknown].mean())))
+    found = (
+        value,
+        replace(worst, high=best.high, notes=notes),
+        max(p_worst, p_best) if least * most > 0 else 1.0,
+    )
+    items = int((~unknown).sum())
+    return Comparison.of_interval(found, items=items, questions=questions, assumptions=RESOLVED)
 
 
 _GRID = np.linspace(-1.0, 1.0, 4001)
@@ -629,15 +555,7 @@ _LEAST = 1e-6
 
 
 def corrected_difference(
-    first: IntArray,
-    second: IntArray,
-    data: RoutedSample,
-    known: ErrorRanges,
-    *,
-    level: float = 0.95,
-    names: tuple[str, str] = ("a", "b"),
-    cluster: IntArray | None = None,
-    weight: FloatArray | None = None,
+    first: IntArray, second: IntArray, data: RoutedSample, known: ErrorRanges, *, level: float = 0.95
 ) -> Comparison:
     """Compare two models with correction for experts' errors (see "Experts who err" in the module).
 
@@ -651,12 +569,6 @@ def corrected_difference(
         Experts' answers to gold items, and ranges of experts' error rates.
     level
         Confidence level.
-    names
-        Names of the models.
-    cluster
-        Shape (N,): cluster number of the item; None if items are independent.
-    weight
-        Shape (N,), positive: number of pool items that each item represents, for unequal probabilities.
 
     Raises
     ------
@@ -666,11 +578,11 @@ def corrected_difference(
         As in `difference_interval`.
     """
     check_level(level)
-    is_even = cluster is None and weight is None and _has_even_draws(first, second, data)
+    is_even = data.cluster is None and data.weight is None and _has_even_draws(first, second, data)
     if known.gold is not None and is_even:
         found = _by_ratio(first, second, data, known.gold, level)
     elif known.gold is not None:
-        found = _by_gold(first, second, data, known.gold, level, cluster, weight)
+        found = _by_gold(first, second, data, known.gold, level)
     elif is_even:
         found = _by_ranges(first, second, data, known, level)
     else:
@@ -681,9 +593,7 @@ def corrected_difference(
             "likely to be about either model's prediction"
         )
     questions = len(data.item)
-    return Comparison.of_interval(
-        names, found, items=len(first), questions=questions, assumptions=GOLD_ASSUMPTIONS
-    )
+    return Comparison.of_interval(found, items=len(first), questions=questions, assumptions=GOLD_ASSUMPTIONS)
 
 
 def _has_even_draws(first: IntArray, second: IntArray, data: RoutedSample) -> bool:
@@ -718,8 +628,8 @@ def _by_ratio(
     high = centre + np.hypot(raw.high - value, away * down)
     kept = np.append(np.flatnonzero((low <= 0) & (high >= 0)), np.abs(centre).argmin())
     step = _GRID[1] - _GRID[0]
-    ends = max(-1.0, _GRID[kept.min()] - step), min(1.0, _GRID[kept.max()] + step)
-    return value / J, _interval(ends, level, "paired+gold", raw.notes), p_value
+    low, high = max(-1.0, _GRID[kept.min()] - step), min(1.0, _GRID[kept.max()] + step)
+    return value / J, replace(raw, low=low, high=high, method="paired+gold"), p_value
 
 
 def _by_ranges(
@@ -741,30 +651,16 @@ def _by_ranges(
         )
     low = raw.low / (least if raw.low < 0 else most)
     high = raw.high / (least if raw.high > 0 else most)
-    ends = max(-1.0, low), min(1.0, high)
-    middle = value / ((least + most) / 2)
-    return middle, _interval(ends, level, "paired+ranges", raw.notes), min(1.0, p_value)
+    made = replace(raw, low=max(-1.0, low), high=min(1.0, high), level=level, method="paired+ranges")
+    return value / ((least + most) / 2), made, min(1.0, p_value)
 
 
 def _by_gold(
-    first: IntArray,
-    second: IntArray,
-    data: RoutedSample,
-    gold: GoldCounts,
-    level: float,
-    cluster: IntArray | None,
-    weight: FloatArray | None,
+    first: IntArray, second: IntArray, data: RoutedSample, gold: GoldCounts, level: float
 ) -> FoundDifference:
     """Estimate the difference D by the mean of corrected answers, with Student's t over items or clusters."""
     c = difference_target(first, second, data.propensities.shape[1])
     data = informed(np.stack([first, second], axis=1), data)
-    found = corrected_mean(c, data, gold, level=level, cluster=cluster, weight=weight)
-    groups = count_units(len(first), cluster, weight)
-    made = _interval((found.low, found.high), level, "delta", found.notes, why=found.why)
-    return found.value, made, student_p_value(found.value, found.se or 0.0, groups)
-
-
-def _interval(
-    ends: tuple[float, float], level: float, method: str, notes: tuple[Note, ...], why: str = ""
-) -> Interval:
-    return Interval(low=ends[0], high=ends[1], level=level, method=method, notes=notes, why=why)
+    found = corrected_mean(c, data, gold, level=level)
+    p_value = student_p_value(found.value, found.se or 0.0, count_units(data))
+    return found.value, found, p_value

@@ -35,7 +35,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from oversight.harness.argument_checks import check_mapping, check_names
-from oversight.harness.arrays import UNKNOWN, FloatArray, IntArray
+from oversight.harness.arrays import UNKNOWN, FloatArray, IntArray, take_rows
 from oversight.harness.columns import (
     ABSTAINED,
     AnyLabels,
@@ -123,16 +123,8 @@ class PilotAnswers:
 
     def take(self, items: IntArray) -> PilotAnswers:
         """Select the items at these positions."""
-        return replace(
-            self,
-            option=self.option[items],
-            votes=self.votes[items],
-            judges=tuple(judge.take(items) for judge in self.judges),
-            data=self.data.take(items),
-            planned=self.planned[items],
-            cost=self.cost[items],
-            guess=None if self.guess is None else self.guess[items],
-        )
+        judges = tuple(judge.take(items) for judge in self.judges)
+        return replace(take_rows(self, items), judges=judges, data=self.data.take(items))
 
     def each_mean(self, values: FloatArray, working: FloatArray) -> FloatArray:
         """Return outcomes, shape (n,), whose mean is unbiased for the mean of `values` at the true options.
@@ -234,7 +226,7 @@ class PilotStudy:
             raise NotIdentified("items have several questions, but a plan assumes one per item")
         kinds = part.kind[predictions.ran[part.item]]
         answered = float((kinds != ABSTAINED).mean())
-        return evidence.sample, evidence.option(), evidence.items, answered
+        return replace(evidence.sample, strata=None), evidence.option(), evidence.items, answered
 
     def tell_missing(self, answered: float, items: int) -> str:
         """Return a remark on questions without a yes or no, for which a plan does not allow; "" without any.
@@ -690,7 +682,7 @@ def find_ratios(
     n = len(pilot.option)
     kept = np.arange(n) if n <= _LARGEST else np.random.default_rng(0).permutation(n)[:_LARGEST]
     part = pilot.take(kept)
-    group = split_items_evenly(part.data, None, _GROUPS, 1)
+    group = split_items_evenly(part.data, _GROUPS, 1)
     left = dict[str, list[float]]()
     for one in range(_GROUPS):
         try:

@@ -32,6 +32,7 @@ probabilities have a lower bound, so that no item weighs more than a few items o
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -185,9 +186,7 @@ ROUTED_ASSUMPTIONS = (
 _STUDENT = "Student's t around a mean of rare large outcomes covers less than its level in small samples"
 
 
-def routed_mean(
-    c: FloatArray, data: RoutedSample, *, level: float = 0.95, cluster: IntArray | None = None
-) -> Estimate:
+def routed_mean(c: FloatArray, data: RoutedSample, *, level: float = 0.95) -> Estimate:
     """Estimate the mean θ of any target c by the mean outcome g of equation (G), with a Student's t interval.
 
     θ̂ = Σ_i g_i/N, Var = Σ_i (g_i − θ̂)²/(N(N − 1)). The value is not clipped; the interval is clipped to the
@@ -201,12 +200,10 @@ def routed_mean(
     c
         Shape (N, K): target.
     data
-        The answers.
+        The answers. If items are in clusters, the clusters are the independent units, and their effective
+        number (`effective_clusters`) replaces N in N − 1 and in the degrees of freedom.
     level
         Confidence level.
-    cluster
-        Shape (N,): cluster number of the item. Clusters are then the independent units, and their effective
-        number (`effective_clusters`) replaces N in N − 1 and in the degrees of freedom.
 
     Raises
     ------
@@ -217,7 +214,7 @@ def routed_mean(
         `optimal_constant`).
     """
     check_level(level)
-    g = pseudo_outcomes(c, data)
+    g, cluster = pseudo_outcomes(c, data), data.cluster
     check_items(len(g))
     value = float(g.mean())
     sums = g - value if cluster is None else np.bincount(cluster, g - value)
@@ -227,25 +224,18 @@ def routed_mean(
     half = t_quantile(level, groups - 1) * se
     low, high = (min(ceiling, max(floor, end)) for end in (value - half, value + half))
     notes: tuple[Note, ...] = () if floor <= value <= ceiling else (Note(NoteKind.OUT_OF_RANGE),)
+    made = Interval(low=low, high=high, level=level, method="wald", notes=notes, why=_STUDENT)
+    return _estimate(value, se, made, data.counts)
+
+
+def _estimate(value: float, se: float, interval: Interval, n: Counts) -> Estimate:
     return Estimate.from_interval(
-        value=value,
-        se=se,
-        interval=Interval(low=low, high=high, level=level, method="wald", notes=notes, why=_STUDENT),
-        estimator="routed",
-        n=data.counts,
-        assumptions=ROUTED_ASSUMPTIONS,
+        value=value, se=se, interval=interval, estimator="routed", n=n, assumptions=ROUTED_ASSUMPTIONS
     )
 
 
 def routed_accuracy(
-    predicted: ArrayLike,
-    data: RoutedSample,
-    *,
-    level: float = 0.95,
-    cluster: IntArray | None = None,
-    working: FloatArray | None = None,
-    strata: DrawnStrata | None = None,
-    weight: FloatArray | None = None,
+    predicted: ArrayLike, data: RoutedSample, *, level: float = 0.95, working: FloatArray | None = None
 ) -> Estimate:
     """Estimate the accuracy of one model from questions about options drawn with known probabilities.
 
@@ -263,14 +253,8 @@ def routed_accuracy(
         The answers.
     level
         Confidence level.
-    cluster
-        Shape (N,): cluster number of the item; None if items are independent.
     working
         Shape (N, K): working distribution from side information (see `tilt_items`).
-    strata
-        Strata of all N items, if they were drawn from a pool in proportion within strata.
-    weight
-        Shape (N,), positive: number of pool items that each item represents, for unequal probabilities.
 
     Raises
     ------
@@ -284,56 +268,46 @@ def routed_accuracy(
     check_predicted(predicted, data)
     rows, width = data.propensities.shape
     readable, target = predicted >= 0, accuracy_target(predicted, width)
-    counts = replace(data.counts, unreadable=int(np.count_nonzero(~readable)))
     once = bool((np.bincount(data.item, minlength=rows)[readable] == 1).all())
-    if weight is None and not data.sampled:
+    if data.weight is None and not data.sampled:
         if not once:
-            found = routed_mean(target, informed(predicted[:, None], data), level=level, cluster=cluster)
-            return replace(found, n=replace(found.n, unreadable=counts.unreadable))
+            found = routed_mean(target, informed(predicted[:, None], data), level=level)
+            return replace(found, n=_count(data, readable))
         own = (data.propensities * target).sum(axis=1)[readable]
-        if (own > 1 - 1e-9).all() and cluster is None:
-            return _binomial_accuracy(data.by_item[1] * readable, counts, level, strata)
-    if weight is not None and not readable.any():
+        if (own > 1 - 1e-9).all() and data.cluster is None:
+            return _binomial_accuracy(readable, data, level)
+    if data.weight is not None and not readable.any():
         raise NotIdentified("no answered item has a readable prediction")
-    keep, df = np.flatnonzero(readable), None
-    tilted = tilt_sample(
-        target,
-        keep,
-        data,
-        cluster=cluster,
-        strata=strata,
-        working=working,
-        weight=weight,
-    )
-    if weight is not None:
-        df = max(1.0, count_effective(weight[keep]))
+    keep, df, share = np.flatnonzero(readable), None, 0.0
+    tilted = tilt_sample(target, keep, data, working)
+    if data.weight is not None:
+        df = max(1.0, count_effective(data.weight[keep]))
     elif data.sampled:
         df = float(readable[data.item].sum())
-    share = 0.0 if strata is None else strata.take(keep).share
+    if data.strata is not None:
+        drawn = data.strata.take(keep)
+        tilted, share = replace(tilted, stratum=drawn.number), drawn.share
     inner = tilted_score(tilted, level, df=df, strata_share=share)
-    return tilted_accuracy(inner, readable, counts, level, cluster=cluster, weight=weight)
+    return tilted_accuracy(inner, readable, data, level)
+
+
+def _count(data: RoutedSample, readable: NDArray[np.bool_]) -> Counts:
+    return replace(data.counts, unreadable=int(np.count_nonzero(~readable)))
 
 
 def tilt_sample(
-    target: FloatArray,
-    keep: IntArray,
-    data: RoutedSample,
-    *,
-    cluster: IntArray | None = None,
-    strata: DrawnStrata | None = None,
-    working: FloatArray | None = None,
-    weight: FloatArray | None = None,
+    target: FloatArray, keep: IntArray, data: RoutedSample, working: FloatArray | None = None
 ) -> TiltedRows:
     """Make the rows that `tilted_score` needs from the items at positions `keep`, each with one question.
 
-    `target` is c, shape (N, K). Other parameters are those of `routed_accuracy`. Weights are normalised to
-    sum 1.
+    `target` is c, shape (N, K). All rows are in one stratum. Weights are normalised to sum 1.
 
     Raises
     ------
     NotIdentified
         If items with weights have several answers or none, or the answers do not identify the target.
     """
+    weight = data.weight
     if weight is not None and (bad := np.bincount(data.item, minlength=len(weight))[keep] != 1).any():
         raise NotIdentified(
             f"{np.count_nonzero(bad)} items have several answers or none, but items drawn with unequal "
@@ -346,21 +320,14 @@ def tilt_sample(
         data.n_options[keep],
         asked[keep],
         yes[keep],
-        cluster=None if cluster is None else cluster[keep],
-        stratum=None if strata is None else strata.number[keep],
+        cluster=None if data.cluster is None else data.cluster[keep],
         working=None if working is None else working[keep],
     )
     return rows if weight is None else replace(rows, weight=weight[keep] / weight[keep].sum())
 
 
 def tilted_accuracy(
-    inner: TiltedMean,
-    readable: NDArray[np.bool_],
-    counts: Counts,
-    level: float,
-    *,
-    cluster: IntArray | None = None,
-    weight: FloatArray | None = None,
+    inner: TiltedMean, readable: NDArray[np.bool_], data: RoutedSample, level: float
 ) -> Estimate:
     """Compute the accuracy of all predictions, A = ρ A_r, and its interval (`scale_by_share`).
 
@@ -372,61 +339,36 @@ def tilted_accuracy(
         Estimate and interval of A_r.
     readable
         Shape (N,): whether the prediction is readable.
-    counts, level
-        Counts for the estimate, and confidence level.
-    cluster
-        Shape (N,): cluster number of the item; None if items are independent.
-    weight
-        Shape (N,): number of pool items that each item represents; default 1.
+    data, level
+        The answers, and the confidence level.
     """
-    stands = np.ones(len(readable)) if weight is None else weight
+    stands = np.ones(len(readable)) if data.weight is None else data.weight
     units = count_effective(stands)
     share = float(stands[readable].sum() / stands.sum())
     value, low, high, se = inner.value, inner.low, inner.high, inner.se
     if not readable.all():
         se = float(np.sqrt((share * se) ** 2 + value**2 * share * (1 - share) / units))
         size = units
-        if cluster is not None:
-            size = effective_size(readable.astype(np.float64), cluster, level, weight)
+        if data.cluster is not None:
+            size = effective_size(readable.astype(np.float64), data.cluster, level, data.weight)
         value, low, high = scale_by_share(share, size, value, low, high, level)
-    return Estimate.from_interval(
-        value=value,
-        se=se,
-        interval=Interval(
-            low=max(0.0, low),
-            high=high,
-            level=level,
-            method="tilted-score",
-            steps=() if readable.all() else ("share",),
-        ),
-        estimator="routed",
-        n=counts,
-        assumptions=ROUTED_ASSUMPTIONS,
-    )
+    steps = () if readable.all() else ("share",)
+    made = Interval(low=max(0.0, low), high=high, level=level, method="tilted-score", steps=steps)
+    return _estimate(value, se, made, _count(data, readable))
 
 
-def _binomial_accuracy(
-    right: FloatArray, counts: Counts, level: float, strata: DrawnStrata | None
-) -> Estimate:
-    """Estimate the accuracy if all readable predictions were asked about.
-
-    `right` has shape (N,): 1 for a right prediction, otherwise 0.
-    """
+def _binomial_accuracy(readable: NDArray[np.bool_], data: RoutedSample, level: float) -> Estimate:
+    """Estimate the accuracy if all readable predictions were asked about."""
+    right = data.by_item[1] * readable
     total, n = int(right.sum()), len(right)
     se = float(np.sqrt(total * (n - total) / n**3))
-    if strata is None:
+    if data.strata is None:
         (low, high), method = blaker(total, n, level), "blaker"
     else:
-        low, high, method = drawn_interval(right, strata, level)
-        se *= float(np.sqrt(design_effect(right, strata)))
-    return Estimate.from_interval(
-        value=total / n,
-        se=se,
-        interval=Interval(low=max(0.0, low), high=high, level=level, method=method),
-        estimator="routed",
-        n=counts,
-        assumptions=ROUTED_ASSUMPTIONS,
-    )
+        low, high, method = drawn_interval(right, data.strata, level)
+        se *= float(np.sqrt(design_effect(right, data.strata)))
+    made = Interval(low=max(0.0, low), high=high, level=level, method=method)
+    return _estimate(total / n, se, made, _count(data, readable))
 
 
 def t_quantile(level: float, df: float) -> float:
@@ -495,17 +437,16 @@ def resolved_accuracy(
     assumptions: tuple[str, ...] = RESOLUTION_ASSUMPTIONS
     fills = weight is None and unknown > 0 and own is not None
     effect = 1.0 if strata is None or unknown else design_effect(z.astype(np.float64), strata)
-    if weight is not None:
-        value = min(1.0, float(weight @ (z == 1) / weight[z != UNKNOWN].sum()))
-        low, high = _tilt(z, level, cluster=cluster, weight=weight)
-        method = "tilted-score"
-        effect = n / count_effective(weight[z != UNKNOWN])
-    elif fills:
+    if fills:
         value, low, high, method = _fill_in(z, np.asarray(own, dtype=np.int64), level, cluster)
         assumptions = (*assumptions, SILENCE)
     else:
         value = right / n
-        low, high, method = _enclose(z, level, cluster, strata)
+        drawn = strata if weight is None and cluster is None and not unknown else None
+        low, high, method = _enclose(z, level, cluster=cluster, weight=weight, strata=drawn)
+    if weight is not None:
+        value = min(1.0, float(weight @ (z == 1) / weight[z != UNKNOWN].sum()))
+        effect = n / count_effective(weight[z != UNKNOWN])
     each = np.full(len(z), 1 / len(z)) if weight is None else weight / weight.sum()
     within = {"items": unknown, "least": float(each @ (z == 1)), "most": float(each @ (z != 0))}
     return Estimate.from_interval(
@@ -525,17 +466,17 @@ def resolved_accuracy(
     )
 
 
-def _enclose(
-    z: IntArray, level: float, cluster: IntArray | None, strata: DrawnStrata | None
-) -> tuple[float, float, str]:
+def _enclose(z: IntArray, level: float, **design: Any) -> tuple[float, float, str]:
     """Return both ends and the method of an interval that allows for any values of unknown items."""
-    is_known = z != UNKNOWN
-    if cluster is not None:
-        return *_tilt(z, level, cluster=cluster), "tilted-score"
-    if strata is not None and is_known.all():
-        return drawn_interval(z.astype(np.float64), strata, level)
-    low, high = blaker(int((z == 1).sum()), len(z), level)[0], blaker(int((z != 0).sum()), len(z), level)[1]
-    return low, high, "blaker"
+    option, rows = np.zeros(len(z), np.int64), np.arange(len(z))
+    sure = accuracy_target(option, 2)
+    worst, best = (
+        routed_accuracy(
+            option, RoutedSample(rows, option, right.astype(np.float64), sure, **design), level=level
+        )
+        for right in (z == 1, z != 0)
+    )
+    return worst.low, best.high, worst.method
 
 
 def _fill_in(
@@ -564,24 +505,3 @@ def _fill_in(
     value = float(filled.mean())
     low, high = share_interval(value * size, size, level)
     return value, low, high, "clopper-pearson"
-
-
-def _tilt(
-    z: IntArray,
-    level: float,
-    *,
-    cluster: IntArray | None = None,
-    weight: FloatArray | None = None,
-) -> tuple[float, float]:
-    """Return the ends of an interval: the low end counts unknown items as wrong, the high end as right."""
-    c = np.tile([1.0, 0.0], (len(z), 1))
-    K, asked = np.full(len(z), 2), np.zeros(len(z), np.int64)
-    df = None if weight is None else count_effective(weight)
-    ends = []
-    for right in (z == 1, z != 0):
-        yes = right.astype(np.float64)
-        rows = tilt_items(c, c, K, asked, yes, cluster=cluster)
-        if weight is not None:
-            rows = replace(rows, weight=weight / weight.sum())
-        ends.append(tilted_score(rows, level, df=df))
-    return ends[0].low, ends[1].high

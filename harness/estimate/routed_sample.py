@@ -20,8 +20,8 @@ is true without a question.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NoReturn
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,9 @@ from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, Predicti
 from oversight.harness.errors import EstimateError
 from oversight.harness.seeding import derive_seed
 from oversight.harness.types import Counts
+
+if TYPE_CHECKING:
+    from oversight.harness.estimate.intervals import DrawnStrata
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,12 @@ class RoutedSample:
         must have exactly as many answers as its row of propensities sums to.
     error_free
         Whether experts never err. If False, an item may have two yes answers.
+    cluster
+        Shape (N,): cluster number of the item; None if items are independent.
+    weight
+        Shape (N,), positive: number of pool items that each item represents; None if all represent as many.
+    strata
+        Strata of the items, if they were drawn from a pool in proportion within strata.
 
     Raises
     ------
@@ -91,6 +100,9 @@ class RoutedSample:
     posterior: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     sampled: bool = False
     error_free: bool = True
+    cluster: IntArray | None = None
+    weight: FloatArray | None = None
+    strata: DrawnStrata | None = None
 
     def __post_init__(self) -> None:
         pi = np.atleast_2d(np.asarray(self.propensities, dtype=np.float64))
@@ -142,15 +154,18 @@ class RoutedSample:
         first = (np.cumsum(number) - number)[items] - (np.cumsum(each) - each)
         place = np.repeat(first, each) + np.arange(each.sum())
         answers = np.argsort(self.item, kind="stable")[place]
-        return RoutedSample(
+        cluster = self.cluster
+        return replace(
+            self,
             item=np.repeat(np.arange(len(items)), each),
             asked=self.asked[answers],
             answer=self.answer[answers],
             propensities=self.propensities[items],
             n_options=self.n_options[items],
             posterior=self.posterior[items],
-            sampled=self.sampled,
-            error_free=self.error_free,
+            cluster=None if cluster is None else np.unique(cluster[items], return_inverse=True)[1],
+            weight=None if self.weight is None else self.weight[items],
+            strata=None if self.strata is None else self.strata.take(items),
         )
 
 
@@ -469,14 +484,9 @@ def routed_pool(
     n_options = np.full(items.size, width)
     n_options[place[said.item]] = said.n_options
     propensities = np.zeros((items.size, width))
-    alike = said.offered.number == 0
-    inside = (np.arange(width) < said.n_options[:, None]) & alike[:, None]
-    row, column = np.nonzero(inside)
-    propensities[place[said.item[row]], column] = said.propensity[row]
-    number = said.offered.number
-    row, start = np.repeat(np.arange(len(said)), number), np.repeat(said.offered.start[:-1], number)
-    column = np.arange(said.offered.values.size) - start
-    propensities[place[said.item[row]], column] = said.offered.values
+    alike = np.where(np.arange(width) < said.n_options[:, None], said.propensity[:, None], 0.0)
+    is_alike = (said.offered.number == 0)[:, None]
+    propensities[place[said.item]] = np.where(is_alike, alike, said.offered.spread(width))
     if labels.statements and labels.is_uniform:
         _count_answered_only(propensities, np.bincount(place[said.item], minlength=items.size))
     data = RoutedSample(

@@ -78,8 +78,6 @@ class TwoPhase:
     reach
         Share of items with a first "no" that have a second answer, times the probability that the second
         question is about the prediction.
-    cluster
-        Shape (N,): cluster number of the item; None if items are independent.
     """
 
     first: RoutedSample
@@ -89,7 +87,6 @@ class TwoPhase:
     second: IntArray
     second_yes: FloatArray
     reach: float
-    cluster: IntArray | None = None
 
 
 def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
@@ -105,12 +102,12 @@ def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
         If an item has several options that are never asked about, and their coefficients c differ.
     """
     n, clusters = len(data.c), None
-    if data.cluster is not None:
+    if data.first.cluster is not None:
         best = fall_through_zero(lambda tilt: _score(data, tilt)[1], 0)
         theta, _, model, residual = _score(data, best)
         weight = np.full(n, 1 / n)
         spread = theta * (1 - theta)
-        clusters = ClusterVariance.of(data.cluster, weight, residual, model, spread)
+        clusters = ClusterVariance.of(data.first.cluster, weight, residual, model, spread)
 
     def look(tilt: float) -> Null:
         theta, gap, model, residual = _score(data, tilt)
@@ -259,7 +256,7 @@ class SecondQuestions(SideInformation):
                 "answered"
             )
         evidence = Evidence.gather([predictions], part, tilted=False)
-        data, option, items, cluster = evidence.sample, evidence.option(), evidence.items, evidence.cluster
+        data, option, items = evidence.sample, evidence.option(), evidence.items
         number = np.bincount(data.item, minlength=len(items))
         if number.max() > 1:
             raise NotIdentified(
@@ -283,11 +280,10 @@ class SecondQuestions(SideInformation):
                 f"at least {self._least} are needed"
             )
         working = replace(first, posterior=_working(c, first.propensities, first.valid))
-        groups = None if cluster is None else np.unique(cluster[rows], return_inverse=True)[1]
 
         def make(answers: LabelColumns) -> Estimate:
-            inner = two_phase_score(_read_second(answers, place, working, c, groups), level)
-            return tilted_accuracy(inner, readable, data.counts, level, cluster=cluster)
+            inner = two_phase_score(_read_second(answers, place, working, c), level)
+            return tilted_accuracy(inner, readable, data, level)
 
         estimate, why = allow_for_missing(make(asked), predictions, asked, make, name="second questions")
         estimate = complete(replace(estimate, why=why), predictions, part, notes)
@@ -329,17 +325,11 @@ def _take_second(second: LabelColumns, place: AnyIntArray, yes: FloatArray) -> L
     return second.take(label[label >= 0]).pass_over(drawn.take(mine[label < 0]))
 
 
-def _read_second(
-    answers: LabelColumns, place: AnyIntArray, first: RoutedSample, c: FloatArray, cluster: IntArray | None
-) -> TwoPhase:
+def _read_second(answers: LabelColumns, place: AnyIntArray, first: RoutedSample, c: FloatArray) -> TwoPhase:
     """Join the second answers to the N items; `answers` is from `_take_second`, `place` as there."""
     _, yes = first.by_item
     (n, width), put = c.shape, answers.questions
-    propensities, shares, chance = np.zeros((len(put), width)), np.zeros((n, width)), np.zeros(n)
-    each = np.repeat(np.arange(len(put)), put.offered.number)
-    column = np.arange(put.offered.values.size) - np.repeat(put.offered.start[:-1], put.offered.number)
-    inside = column < width
-    propensities[each[inside], column[inside]] = put.offered.values[inside]
+    propensities, shares, chance = put.offered.spread(width), np.zeros((n, width)), np.zeros(n)
     heard = np.flatnonzero(answers.kind != ABSTAINED)
     at, rho = place[put.item[heard]], propensities[heard].sum(axis=1)
     shares[at] = propensities[heard] / rho[:, None]
@@ -354,7 +344,6 @@ def _read_second(
         second=which,
         second_yes=said,
         reach=_find_reach(c, chance, shares, yes),
-        cluster=cluster,
     )
 
 

@@ -16,7 +16,7 @@ make it invalid. Survey statistics calls such an estimator model-assisted (Särn
 
 **Judges** (`Judges`). A judge is a model that answers the same items and is named in the study as a judge.
 Judges' probabilities and the model's own prediction give every item a working distribution of its true option
-(`fit_parameters`), whose parameters are learned from experts' answers about the items of the other folds. A
+(`OptionLogit.fit`), whose parameters are learned from experts' answers about the items of the other folds. A
 judge that is wrong, reversed or constant widens the interval but does not make it invalid.
 
 **Value of judges** (`measure_working`): the number of answers that would give the same precision without
@@ -327,15 +327,14 @@ def allow_for_errors(
     part, notes = collected_part(labels, predictions.is_there)
     evidence = Evidence.of(predictions, part, error_free=False)
     option, sample = evidence.option(), evidence.sample
-    if evidence.weight is not None or not allows_gold_score(option, sample):
+    if sample.weight is not None or not allows_gold_score(option, sample):
         raise NotIdentified(
             "experts' errors cannot be estimated from these answers; add gold items (without them, all items "
             "must have the same number of options, the same probability of being drawn, and one question; "
             "the questions must all be about a uniformly drawn option, or all about this model's prediction)"
         )
     asked = second[evidence.items[sample.item]]
-    estimate = bounded_accuracy(option, sample, asked, known, level=level, cluster=evidence.cluster)
-    return complete(estimate, predictions, part, notes)
+    return complete(bounded_accuracy(option, sample, asked, known, level=level), predictions, part, notes)
 
 
 class ExpertErrors(SideInformation):
@@ -377,8 +376,8 @@ class ExpertErrors(SideInformation):
         return allow_for_errors(self._models[model], labels, self._second, self._known, level=setting.level)
 
 
-WorkingMaker = Callable[[IntArray, IntArray, RoutedSample, IntArray | None], FloatArray]
-"""Function from positions of items, predictions, answers and clusters to the items' working distribution."""
+WorkingMaker = Callable[[IntArray, IntArray, RoutedSample], FloatArray]
+"""Function from positions of items, predictions and answers to the items' working distribution."""
 
 
 def heard_working(
@@ -397,26 +396,18 @@ def heard_working(
     >>> predicted, said = align(model, labels)
     >>> data, options, items = routed_pool(said, [predicted])
     >>> working = heard_working([JudgeOpinion.of(predicted)])
-    >>> working(items, options[:, 0], data, None).shape
+    >>> working(items, options[:, 0], data).shape
     (80, 4)
     """
 
-    def make(
-        items: IntArray, predicted: IntArray, data: RoutedSample, cluster: IntArray | None
-    ) -> FloatArray:
-        return working(predicted, data, [judge.take(items) for judge in judges], cluster=cluster)
+    def make(items: IntArray, predicted: IntArray, data: RoutedSample) -> FloatArray:
+        return working(predicted, data, [judge.take(items) for judge in judges])
 
     return make
 
 
 def estimate_working(
-    predicted: IntArray,
-    data: RoutedSample,
-    make: WorkingMaker,
-    *,
-    level: float = 0.95,
-    cluster: IntArray | None = None,
-    weight: FloatArray | None = None,
+    predicted: IntArray, data: RoutedSample, make: WorkingMaker, *, level: float = 0.95
 ) -> Estimate:
     """Estimate one model's accuracy with a working distribution, from one question per item.
 
@@ -433,9 +424,6 @@ def estimate_working(
         example from `heard_working`.
     level
         Confidence level.
-    cluster, weight
-        Shape (N,): cluster number of the item, and number of pool items that it represents, as in
-        `routed_accuracy`.
 
     Raises
     ------
@@ -451,13 +439,12 @@ def estimate_working(
         raise NotIdentified(
             "some items have several questions; a judge can be used only with one question per item"
         )
-    if data.sampled and cluster is not None:
+    if data.sampled and data.cluster is not None:
         refuse("estimate", {"judges", POOL, "clusters"})
     if not data.item.size or not (predicted >= 0).any():
         raise NotIdentified("no answered item has a readable prediction")
-    working = make(np.arange(len(predicted)), predicted, data, cluster)
-    made = routed_accuracy(predicted, data, level=level, cluster=cluster, working=working, weight=weight)
-    return replace(made, estimator="judged")
+    working = make(np.arange(len(predicted)), predicted, data)
+    return replace(routed_accuracy(predicted, data, level=level, working=working), estimator="judged")
 
 
 LEAST_KINDS = 5
@@ -482,12 +469,7 @@ class Ratio:
 
 
 def measure_working(
-    predicted: IntArray,
-    data: RoutedSample,
-    make: WorkingMaker,
-    *,
-    level: float = 0.95,
-    cluster: IntArray | None = None,
+    predicted: IntArray, data: RoutedSample, make: WorkingMaker, *, level: float = 0.95
 ) -> Ratio | None:
     """Return the value of judges, as defined in the module; None if a variance is 0.
 
@@ -495,42 +477,39 @@ def measure_working(
 
     Parameters
     ----------
-    predicted, data, level, cluster
+    predicted, data, level
         As in `estimate_working`.
     make
         Function that makes working distributions: for all items, and again for the items that remain each
         time the jackknife leaves out a group.
     """
     every = np.arange(len(predicted))
-    plain, judged = _variances(every, predicted, data, make, cluster)
+    plain, judged = _variances(every, predicted, data, make)
     if min(plain.sum(), judged.sum()) <= 0:
         return None
     ratio = float(plain.sum() / judged.sum())
     shares = plain / plain.sum() - judged / judged.sum()
     se, units = float(np.sqrt((shares**2).sum())), np.count_nonzero(plain + judged)
     if len(predicted) <= _LARGEST:
-        left = _leave_groups_out(predicted, data, make, cluster)
+        left = _leave_groups_out(predicted, data, make)
         se = max(se, float(np.sqrt((len(left) - 1) * left.var())) if len(left) else 0.0)
         units = min(units, len(left))
     half = t_quantile(level, max(1, units - 1)) * se
     return Ratio.around(ratio, half)
 
 
-def _leave_groups_out(
-    predicted: IntArray, data: RoutedSample, make: WorkingMaker, cluster: IntArray | None
-) -> FloatArray:
+def _leave_groups_out(predicted: IntArray, data: RoutedSample, make: WorkingMaker) -> FloatArray:
     """Leave out each group of items in turn; return the logarithms of the ratios of variances.
 
     A ratio is the variance without judges divided by the variance with judges. Groups are skipped if the
     ratio cannot be computed.
     """
-    group = split_items_evenly(data, cluster, _GROUPS, 1)
+    group = split_items_evenly(data, _GROUPS, 1)
     found = []
     for left_out in range(_GROUPS):
         kept = np.flatnonzero(group != left_out)
-        of = None if cluster is None else np.unique(cluster[kept], return_inverse=True)[1].astype(np.int64)
         try:
-            plain, judged = _variances(kept, predicted[kept], data.take(kept), make, of)
+            plain, judged = _variances(kept, predicted[kept], data.take(kept), make)
         except EstimateError:
             continue
         if min(plain.sum(), judged.sum()) > 0:
@@ -539,16 +518,15 @@ def _leave_groups_out(
 
 
 def _variances(
-    items: IntArray, predicted: IntArray, data: RoutedSample, make: WorkingMaker, cluster: IntArray | None
+    items: IntArray, predicted: IntArray, data: RoutedSample, make: WorkingMaker
 ) -> tuple[FloatArray, FloatArray]:
     """Return each item's (or cluster's) contributions to two variances: without judges, and with judges."""
     readable = np.flatnonzero(predicted >= 0)
     target = accuracy_target(predicted, data.propensities.shape[1])
-    working = make(items, predicted, data, cluster)
-    rows = tilt_sample(target, readable, data, working=working)
-    of = None if cluster is None else cluster[readable]
+    rows = tilt_sample(target, readable, data, make(items, predicted, data))
+    of = None if data.cluster is None else data.cluster[readable]
     judged = _square(rows.weight * tilted_outcomes(rows), of)
-    return _square_plain(target, readable, data, cluster), judged
+    return _square_plain(target, readable, data), judged
 
 
 def _square(deviation: FloatArray, cluster: IntArray | None) -> FloatArray:
@@ -557,9 +535,7 @@ def _square(deviation: FloatArray, cluster: IntArray | None) -> FloatArray:
     return sums**2
 
 
-def _square_plain(
-    target: FloatArray, readable: IntArray, data: RoutedSample, cluster: IntArray | None
-) -> FloatArray:
+def _square_plain(target: FloatArray, readable: IntArray, data: RoutedSample) -> FloatArray:
     """Return each item's (or cluster's) contribution to the variance without judges.
 
     Items count as drawn uniformly.
@@ -570,8 +546,8 @@ def _square_plain(
     rows = tilt_sample(target, drawn, replace(data, propensities=even))
     weight = 1 / rho[drawn, 0] / (1 / rho[drawn]).sum()
     deviation = tilted_outcomes(replace(rows, weight=weight)) * np.sqrt(weight / len(drawn))
-    if cluster is not None:
-        return _square(deviation, cluster[drawn])
+    if data.cluster is not None:
+        return _square(deviation, data.cluster[drawn])
     found = np.zeros(len(target))
     found[drawn] = _square(deviation, None)
     return found[readable]
@@ -730,7 +706,6 @@ class Judges(SideInformation):
         labels, level, every = setting.labels, setting.level, self._models[model]
         predictions = keep_drawn(every, labels)
         part, notes = collected_part(labels, predictions.is_there)
-        weight = None
         if labels.is_resolved:
             data, option, items = _take_resolved(part, predictions)
         else:
@@ -741,15 +716,12 @@ class Judges(SideInformation):
                 raise NotIdentified(
                     "every question decides whether a prediction is right, so a judge adds no information"
                 )
-            weight = evidence.weight if labels.pool is None else None
         if labels.pool is not None:
             data, option, items = spread_over_pool(data, items, every, labels, self._n_options)
-        cluster = enough_clusters(items, labels.index, labels.cluster, weight)
+        data = replace(data, cluster=enough_clusters(items, labels.index, labels.cluster))
         make = self.make_working(items)
-        estimate = estimate_working(option, data, make, level=level, cluster=cluster, weight=weight)
-        worth = None
-        if weight is None:
-            worth = measure_working(option, data, make, level=level, cluster=cluster)
+        estimate = estimate_working(option, data, make, level=level)
+        worth = measure_working(option, data, make, level=level) if data.weight is None else None
         return _tell_saved(complete(estimate, predictions, part, notes, tilted=True), worth)
 
 

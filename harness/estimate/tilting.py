@@ -253,7 +253,6 @@ def tilt_items(
     yes: FloatArray,
     *,
     cluster: IntArray | None = None,
-    stratum: IntArray | None = None,
     working: FloatArray | None = None,
 ) -> TiltedRows:
     """Make rows for `tilted_score` from N equally weighted items with at most one question each.
@@ -271,8 +270,6 @@ def tilt_items(
         and 0 for no.
     cluster
         Shape (N,): cluster number of the item; None if items are independent.
-    stratum
-        Shape (N,): stratum number of the item; None if items were not drawn from strata.
     working
         Shape (N, K): working distribution q, positive on the item's options, rows sum to 1; must not depend
         on the item's own answer. If None, it is `uniform_working` for uniform draws, otherwise `fit_working`.
@@ -327,7 +324,7 @@ def tilt_items(
         weight=np.full(n, 1 / n),
         count=np.ones(n),
         cluster=none if cluster is None else cluster,
-        stratum=np.zeros(n, np.int64) if stratum is None else stratum,
+        stratum=np.zeros(n, np.int64),
         excess=excess,
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from oversight.harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
+from oversight.harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray, take_rows
 from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns
 from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate import (
@@ -73,14 +73,7 @@ class JudgedQuestions:
 
     def take(self, rows: IntArray | BoolArray) -> JudgedQuestions:
         """Return the selected questions; `rows` holds positions or is a mask."""
-        return replace(
-            self,
-            item=self.item[rows],
-            option=self.option[rows],
-            answer=self.answer[rows],
-            weight=self.weight[rows],
-            cluster=self.cluster[rows],
-        )
+        return take_rows(self, rows)
 
     def __len__(self) -> int:
         return len(self.item)

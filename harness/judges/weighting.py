@@ -10,22 +10,26 @@ the distribution depends only on the model's prediction.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
 from oversight.harness.arrays import FloatArray, IntArray
-from oversight.harness.estimate import RoutedSample, WorkingMaker, heard_working, split_items_evenly
+from oversight.harness.estimate import (
+    OptionLogit,
+    RoutedSample,
+    WorkingMaker,
+    cross_fit,
+    heard_working,
+    score_ranks,
+)
 from oversight.harness.judges.probabilities import JudgeProbabilities
 
 FLAT = 0.02
 """Weight of the uniform distribution in a working distribution."""
-_FOLDS = 5
 _LEAST = 20
 """Smallest number of answers for using judges."""
-_MOST = 5_000
 _SEVERAL = 6
 """Largest number of judges that are used together: those with the largest gains in log-likelihood."""
 _OF_JUDGE = 2
@@ -35,11 +39,10 @@ _GAIN = 3.0
 _VOTE = 2.0
 _OWN, _SLOPE, _SCORE = (0.0, 2.0), (0.5, 1.0), (0.0, 1.0)
 """Mean and standard deviation of the priors of parameters: own prediction, log-probability, rank."""
-_STEPS, _HALVINGS, _SMALL = 25, 12, 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OptionUtilities:
+class OptionUtilities(OptionLogit):
     """Features of all options of N items, for the conditional logit.
 
     Attributes
@@ -48,14 +51,10 @@ class OptionUtilities:
         Shape (N, K, F): features.
     offset
         Shape (N, K): constant term of each option; −∞ in columns k ≥ the item's number of options.
-    center, spread
-        Shape (F,): mean and standard deviation of the prior of each parameter.
     """
 
     x: FloatArray
     offset: FloatArray
-    center: FloatArray
-    spread: FloatArray
 
     def take(self, items: IntArray, features: Sequence[int]) -> OptionUtilities:
         """Return the options' utilities for the given items, computed from only the given features."""
@@ -74,6 +73,10 @@ class OptionUtilities:
         found: FloatArray = weight / weight.sum(axis=1, keepdims=True)
         return found
 
+    def slopes(self, every: FloatArray, asked: IntArray) -> FloatArray:
+        """Return the derivatives of log p at the asked options, shape (N, F)."""
+        return np.asarray(self.x[np.arange(len(asked)), asked] - np.einsum("nk,nkf->nf", every, self.x))
+
 
 def weigh_judges(judges: Sequence[JudgeProbabilities]) -> WorkingMaker:
     """Return a function that computes items' working distributions from the judges' probabilities.
@@ -84,18 +87,14 @@ def weigh_judges(judges: Sequence[JudgeProbabilities]) -> WorkingMaker:
     >>> from oversight.harness.estimate import RoutedSample
     >>> p, judge, asked = example_judge()
     >>> data = RoutedSample(asked.item, asked.option, asked.answer, np.tile([1.0, 0.0], (200, 1)))
-    >>> weigh_judges([judge])(asked.item, asked.option, data, None).shape
+    >>> weigh_judges([judge])(asked.item, asked.option, data).shape
     (200, 2)
     """
     return heard_working(judges, judges_working)
 
 
 def judges_working(
-    predicted: IntArray,
-    data: RoutedSample,
-    judges: Sequence[JudgeProbabilities],
-    *,
-    cluster: IntArray | None = None,
+    predicted: IntArray, data: RoutedSample, judges: Sequence[JudgeProbabilities]
 ) -> FloatArray:
     """Compute cross-fitted probabilities of every item's options, shape (N, K).
 
@@ -104,11 +103,9 @@ def judges_working(
     predicted
         Shape (N,): the model's prediction; −1 if unreadable.
     data
-        Answers about the N items.
+        Answers about the N items. Items of one cluster share a fold.
     judges
         The judges' probabilities for the same items.
-    cluster
-        Shape (N,): index of the item's cluster, whose items share a fold; None if items are independent.
 
     Examples
     --------
@@ -119,18 +116,13 @@ def judges_working(
     >>> judges_working(asked.option, data, [judge])[:2].round(2).tolist()
     [[0.92, 0.08], [0.68, 0.32]]
     """
-    n, width = data.propensities.shape
-    every = describe_judges(predicted, judges, data.n_options, width)
-    fold = split_items_evenly(data, cluster, _FOLDS, 0)
-    found = np.empty((n, width))
-    for part in range(_FOLDS):
-        here = np.flatnonzero(fold == part)
-        rows = np.flatnonzero(fold[data.item] != part)[:_MOST]
+    every = describe_judges(predicted, judges, data.n_options, data.propensities.shape[1])
+
+    def learn(rows: IntArray) -> Callable[[IntArray], FloatArray]:
         chosen, parameters = _learn(every, data.item[rows], data.asked[rows], data.answer[rows])
-        found[here] = every.take(here, chosen).probabilities(parameters)
-    flat = data.valid / data.n_options[:, None]
-    working: FloatArray = (1 - FLAT) * found + FLAT * flat
-    return working
+        return lambda here: every.take(here, chosen).probabilities(parameters)
+
+    return cross_fit(data, learn, FLAT)
 
 
 def describe_judges(
@@ -154,21 +146,12 @@ def describe_judges(
             said = np.log(np.where(valid, _widen(judge.shares, width), 1.0))
             x[:, :, column] = np.where(judge.speaks[:, None], said, 0.0)
             told = own[judge.speaks[own]]
-            x[told, predicted[told], column + 1] = _score_ranks(said[told, predicted[told]])
+            x[told, predicted[told], column + 1] = score_ranks(said[told, predicted[told]])
         else:
             named = judge.named
             x[rows, np.maximum(named, 0), column] = np.where(named >= 0, _VOTE, 0.0)
     priors = np.array([_OWN, *[_SLOPE, _SCORE] * len(judges)])
     return OptionUtilities(x=x, offset=offset, center=priors[:, 0], spread=priors[:, 1])
-
-
-def _score_ranks(values: FloatArray) -> FloatArray:
-    """Return normal scores of ranks; equal values share the mean rank. All are 0 if all values are equal."""
-    kinds, place, number = np.unique(values, return_inverse=True, return_counts=True)
-    if kinds.size < 2:
-        return np.zeros(len(values))
-    scores: FloatArray = ndtri((np.cumsum(number) - number / 2) / len(values))[place]
-    return scores
 
 
 def _widen(shares: FloatArray, width: int) -> FloatArray:
@@ -185,65 +168,20 @@ def _learn(
     Returns the selected features and their parameters.
     """
     own, judges = [0], range((every.x.shape[2] - 1) // _OF_JUDGE)
-    parameters, base = fit_utilities(every.take(item, own), asked, answer)
+    parameters, base = every.take(item, own).fit(asked, answer)
     if len(item) < _LEAST:
         return own, parameters
     gains = {}
     for j in judges:
-        gain = fit_utilities(every.take(item, [0, *_features_of(j)]), asked, answer)[1] - base
+        gain = every.take(item, [0, *_features_of(j)]).fit(asked, answer)[1] - base
         if gain > _GAIN:
             gains[j] = gain
     best = sorted(gains, key=lambda j: -gains[j])[:_SEVERAL]
     if not best:
         return own, parameters
     chosen = [0, *(feature for j in best for feature in _features_of(j))]
-    return chosen, fit_utilities(every.take(item, chosen), asked, answer)[0]
+    return chosen, every.take(item, chosen).fit(asked, answer)[0]
 
 
 def _features_of(judge: int) -> range:
     return range(1 + _OF_JUDGE * judge, 1 + _OF_JUDGE * (judge + 1))
-
-
-def fit_utilities(
-    utilities: OptionUtilities, asked: IntArray, answer: FloatArray
-) -> tuple[FloatArray, float]:
-    """Return the maximum a posteriori parameters, shape (F,), and their log-likelihood.
-
-    In the model, an answer about option k is yes with probability p_k. This also holds if the choice of k
-    depended on earlier answers.
-
-    Parameters
-    ----------
-    utilities
-        Features of n items: row i belongs to the item of answer i.
-    asked, answer
-        Shape (n,): the option asked about, and 1 for yes or 0 for no.
-    """
-    rows, precision = np.arange(len(asked)), utilities.spread**-2.0
-
-    def look(parameters: FloatArray) -> tuple[float, float, FloatArray, FloatArray]:
-        every = utilities.probabilities(parameters)
-        p = np.clip(every[rows, asked], _SMALL, 1 - _SMALL)
-        likelihood = float(np.log(np.where(answer > 0, p, 1 - p)).sum())
-        off = parameters - utilities.center
-        return likelihood - float(precision @ off**2) / 2, likelihood, p, every
-
-    parameters = utilities.center.copy()
-    best, likelihood, p, every = look(parameters)
-    for _ in range(_STEPS):
-        slope = utilities.x[rows, asked] - np.einsum("nk,nkf->nf", every, utilities.x)
-        odds = (p / (1 - p))[:, None]
-        gradient = slope.T @ ((answer - p) / (1 - p)) - precision * (parameters - utilities.center)
-        step = np.linalg.solve((slope * odds).T @ slope + np.diag(precision), gradient)
-        for _ in range(_HALVINGS):
-            value, told, new_p, new_every = look(parameters + step)
-            if value >= best:
-                break
-            step = step / 2
-        else:
-            break
-        parameters, gain = parameters + step, value - best
-        best, likelihood, p, every = value, told, new_p, new_every
-        if gain < _SMALL:
-            break
-    return parameters, likelihood

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray, take_rows
 from oversight.harness.errors import EstimateError
 from oversight.harness.open_answers.units import (
     NO,
@@ -54,10 +54,7 @@ class ModelUnits:
 
     def take(self, rows: IntArray) -> ModelUnits:
         """Return the units at the given positions."""
-        columns = (name for name in self.__slots__ if name != "fields_known")
-        return ModelUnits(
-            **{name: getattr(self, name)[rows] for name in columns}, fields_known=self.fields_known
-        )
+        return take_rows(self, rows)
 
     def rows_of_field(self, field: str | None) -> IntArray:
         """Return the positions of all units that are, or could be, in a field.

@@ -105,3 +105,11 @@ def test_too_few_clusters_are_not_tested() -> None:
     check = named("yes_rate_by_expert", study(truth, predicted, 4, "partitioned", cluster))
     assert check.state == "not made"
     assert "clusters of equal size" in check.message
+
+
+def test_a_check_that_needs_more_clusters_leaves_the_others_their_own_outcome() -> None:
+    cluster = np.arange(400) // 200
+    truth, predicted = (np.arange(400) // 20 % 10 >= 3).astype(np.int64), np.zeros(400, np.int64)
+    found = study(truth, predicted, 2, "partitioned", cluster)
+    assert "label items of more clusters" in named("agreement", found).message
+    assert "fewer than two experts" in named("yes_rate_by_expert", found).message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -110,8 +111,8 @@ def test_always_right_and_always_wrong_are_no_tie() -> None:
     assert same.low < 0 < same.high
     ranking = rank_models(
         {"all": 1.0, "none": 0.0},
-        lambda i, j, level: mcnemar(
-            np.ones(40), np.zeros(40), questions=0, level=level, names=("all", "none"), cluster=cluster
+        lambda i, j, level: replace(
+            mcnemar(np.ones(40), np.zeros(40), questions=0, level=level, cluster=cluster), first=i, second=j
         ),
     )
     assert ranking.ranks == ((1, 1), (2, 2))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -120,7 +122,7 @@ def test_the_tilted_interval_within_strata_covers_and_is_no_wider() -> None:
         votes = np.stack([(predicted[places] == k).mean(axis=1) for k in range(K)], axis=1)
         working = 0.8 * votes + working
         plain = routed_accuracy(own, data, working=working)
-        found = routed_accuracy(own, data, working=working, strata=strata)
+        found = routed_accuracy(own, replace(data, strata=strata), working=working)
         held += found.low <= right <= found.high
         widths.append((found.high - found.low, plain.high - plain.low))
     assert held / 150 > 0.95 - 3 * np.sqrt(0.0475 / 150)
@@ -136,7 +138,7 @@ def test_an_unreadable_prediction_is_wrong_in_its_stratum() -> None:
         propensities=accuracy_target(option, K),
     )
     strata = DrawnStrata(number=np.repeat([0, 0, 0, 1], 10), share=1.0)
-    found, plain = routed_accuracy(option, data, strata=strata), routed_accuracy(option, data)
+    found, plain = routed_accuracy(option, replace(data, strata=strata)), routed_accuracy(option, data)
     assert found.value == plain.value == 0.75
     assert found.high - found.low < plain.high - plain.low
 

@@ -91,8 +91,9 @@ def test_chances_of_items_that_were_not_drawn_need_not_be_known() -> None:
 
 def test_a_pool_with_clusters_is_refused_by_name() -> None:
     predicted, data, judge = pool(0, know)
+    data = replace(data, cluster=np.arange(len(predicted)) // 5)
     with pytest.raises(NotIdentified, match="pool and are also in clusters"):
-        estimate_working(predicted, data, heard_working([judge]), cluster=np.arange(len(predicted)) // 5)
+        estimate_working(predicted, data, heard_working([judge]))
 
 
 @pytest.mark.parametrize("protocol", ["single", "partitioned"])

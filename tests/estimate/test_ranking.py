@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,7 +28,9 @@ def rank(outcomes: NDArray[np.float64], names: Sequence[str]) -> Ranking:
     values = {name: float(column.mean()) for name, column in columns.items()}
     return rank_models(
         values,
-        lambda a, b, level: mcnemar(columns[a], columns[b], questions=0, level=level, names=(a, b)),
+        lambda a, b, level: replace(
+            mcnemar(columns[a], columns[b], questions=0, level=level), first=a, second=b
+        ),
     )
 
 
@@ -41,7 +44,7 @@ def test_holm_and_bonferroni_equal_the_values_by_hand() -> None:
 
 
 def test_adjusting_can_turn_a_finding_into_a_tie() -> None:
-    one = mcnemar([1] * 8 + [0] * 2, [0] * 7 + [1] + [0] * 2, questions=10, names=("a", "b"))
+    one = mcnemar([1] * 8 + [0] * 2, [0] * 7 + [1] + [0] * 2, questions=10)
     assert one.p_value == pytest.approx(2 * 0.5**7)
     assert one.verdict == "a"
     family = compare_pairs(["a", "b", "c", "d"], lambda *_: one)

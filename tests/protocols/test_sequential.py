@@ -52,7 +52,7 @@ def test_waves_end_in_the_exact_accuracy_of_every_model() -> None:
         expected = [int(by_item[f"i{j}"] == truth[f"i{j}"]) for j in range(N)]
         assert correct[model].tolist() == expected
         assert resolved_accuracy(correct[model]).value == pytest.approx(np.mean(expected))
-    assert mcnemar(correct["a"], correct["c"], questions=len(answers), names=("a", "c")).verdict == "a"
+    assert mcnemar(correct["a"], correct["c"], questions=len(answers)).verdict == "a"
 
 
 def test_first_wave_asks_the_majority_and_asking_again_changes_nothing() -> None:

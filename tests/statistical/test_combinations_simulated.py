@@ -73,12 +73,13 @@ def test_gold_corrects_items_of_unequal_chances(errors: tuple[float, float]) -> 
             answer=np.where(rng.random(places.size) < np.where(is_true, s, 1 - t), 1.0, 0.0),
             propensities=np.full((places.size, K), 1 / K),
             error_free=False,
+            weight=weight,
         )
         yes, no = int(rng.binomial(80, s)), int(rng.binomial(80, t))
         gold = GoldCounts(yes, 80, no, 80)
-        one = corrected_accuracy(first[places], data, gold, weight=weight)
+        one = corrected_accuracy(first[places], data, gold)
         known = ErrorRanges(gold_true=(yes, 80 - yes), gold_false=(80 - no, no))
-        two = corrected_difference(first[places], second[places], data, known, weight=weight)
+        two = corrected_difference(first[places], second[places], data, known)
         A, B = (float((options == truth).mean()) for options in (first, second))
         covered.append((one.low <= A <= one.high, two.low <= A - B <= two.high))
     accuracy, difference = np.mean(covered, axis=0)
