@@ -99,8 +99,8 @@ def export_winner(context: SearchContext) -> Workflow:
 def a_a(context: SearchContext, board: Board | None) -> str:
     """Return a text on the A/A test, which compares the start workflow with its own second run."""
     items = context.items("select")
-    pair = [context.archive.matrix([context.start], items, run) for run in (0, TWICE)]
-    if board is None or context.archive.count_answers([context.start], items, TWICE)[0] < len(items):
+    pair = [context.archive.table.options([context.start], items, run) for run in (0, TWICE)]
+    if board is None or not context.archive.table.is_there([context.start], items, TWICE).all():
         return "not run yet"
     labels = context.labels["select"]
     first, second = (score_items(y, labels, context.estimator)[0] for y in pair)
@@ -123,7 +123,7 @@ def report_candidates(
     fitness = {c: board.standing(c) for c in board.ids} if board else {}
     done = context.find_complete(list(archive.candidates))
     front = pareto({c: standing for c, standing in fitness.items() if c in done})
-    answers = archive.count_answers(list(archive.candidates), archive.splits["select"]).tolist()
+    answers = archive.table.is_there(list(archive.candidates), archive.splits["select"]).sum(axis=1)
     return [
         SearchedCandidate(
             id=c,
@@ -132,7 +132,7 @@ def report_candidates(
             op=candidate.op,
             parents=candidate.parents,
             note=candidate.note,
-            answers=number,
+            answers=int(number),
             standing=_within(fitness[c], board) if board and c in fitness else None,
             on_front=c in front,
             raced_out=c in fitness and c not in done,
@@ -187,7 +187,7 @@ def report_winner(
     noted = archive.events["winner"]
     found = _within(decide(context, list(noted["finalists"]), str(noted["candidate"]), board), board)
     items = context.items("test")
-    tested = {c: archive.predictions(c, items) for c in (found.id, context.start)}
+    tested = {c: archive.table.predictions(c, items) for c in (found.id, context.start)}
     columns = {c: PredictionColumns.of(p, labels.index) for c, p in tested.items()}
     own = _test_labels(items, whole)
     estimates = [_estimate(predictions, own, gaps) for predictions in columns.values()]
@@ -250,7 +250,7 @@ def _with_tests(
         return found
     labels, gaps = know_rates(OpenStudy(study, store).labels)
     own = _test_labels(items, labels)
-    said = {c.id: context.archive.predictions(c.id, items) for c in found}
+    said = {c.id: context.archive.table.predictions(c.id, items) for c in found}
     return [
         replace(c, test=_estimate(PredictionColumns.of(said[c.id], labels.index), own, gaps)[0])
         if said[c.id]
@@ -298,7 +298,7 @@ def find_failed_checks(predictions: PredictionColumns, labels: LabelColumns) -> 
 def _doubt_winner(archive: Archive, winner: Winner, labels: LabelColumns, gaps: AnswerGaps) -> str:
     """Return why the results on selection and confirmation items may be invalid; empty if no check failed."""
     items = (*archive.splits["select"], *archive.splits.get("confirm", ()))
-    predictions = PredictionColumns.of(archive.predictions(winner.id, items), labels.index)
+    predictions = PredictionColumns.of(archive.table.predictions(winner.id, items), labels.index)
     failed = find_failed_checks(predictions, _test_labels(items, labels)) if len(predictions) else ""
     missing = gaps.explain(min(1.0, max(0.0, winner.reported)), winner.low, winner.high)
     return "; ".join(filter(None, (failed, missing)))

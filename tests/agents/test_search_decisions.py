@@ -111,7 +111,7 @@ def test_rungs_cost_less_than_two_thirds_and_choose_as_well() -> None:
             full = [
                 c
                 for c in archive.candidates
-                if len(archive.predictions(c, world.task.items)) == len(world.task.items)
+                if len(archive.table.predictions(c, world.task.items)) == len(world.task.items)
             ]
             pick = next(c for c in world.state.board().ranked() if c in full)
             found.append(max(world.task.accuracy.values()) - world.task.accuracy[pick])

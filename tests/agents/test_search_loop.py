@@ -158,7 +158,7 @@ def test_a_winner_that_was_tested_stays_whatever_labels_come() -> None:
     other = next(c for c in winner.finalists if c != winner.id)
     archive, labels = world.state.archive, dict(world.state.labels)
     for split in ("select", "confirm"):  # change the labels so that the other finalist is always right
-        [right] = archive.matrix([other], archive.splits[split])
+        [right] = archive.table.options([other], archive.splits[split])
         labels[split] = replace(labels[split], truth=right)
     later = replace(world.state, labels=labels)
     assert decide(later, list(winner.finalists)).id == other
