@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+
+import numpy as np
 
 from oversight.harness.analysis import find_newest_runs, study_items
 from oversight.harness.config import Study
@@ -14,7 +16,7 @@ from oversight.harness.errors import BadInput
 from oversight.harness.llm import DEFAULT_TERMS, RunTerms, cut_thoughts
 from oversight.harness.open_answers.rubric_files import name_unit, read_rubrics
 from oversight.harness.open_answers.side_runs import CLAIMS, USES, ask_aside, name_side_run
-from oversight.harness.open_answers.units import OpenAnswer, Unit, UnitTable, cross_units
+from oversight.harness.open_answers.units import UnitTable, object_column
 from oversight.harness.output import make_storable
 from oversight.harness.store import Store, StoredAnswer, StoredUnit
 from oversight.harness.types import UNIT_PREFIX, Item, PredictionStatus
@@ -115,9 +117,24 @@ class Frame:
     @property
     def table(self) -> UnitTable:
         """Every unit of every answer, in an order that depends only on the stored rows."""
-        return cross_units(
-            [Unit(u.id, u.item_id, u.text, u.points, u.field, u.answer or None) for u in self.units],
-            [OpenAnswer(a.id, a.item_id, a.model, a.text) for a in self.answers],
+        of_item, by_id = defaultdict[str, list[StoredAnswer]](list), {a.id: [a] for a in self.answers}
+        for answer in self.answers:
+            of_item[answer.item_id].append(answer)
+        numbers = dict[tuple[str | None, ...], int]()
+        rows = list[tuple[StoredAnswer, StoredUnit, int]]()
+        for unit in self.units:
+            for answer in by_id[unit.answer] if unit.answer else of_item[unit.item_id]:
+                about = ("", unit.text, unit.field) if unit.answer else (unit.id, answer.text)
+                number = numbers.setdefault((unit.item_id, *about), len(numbers))
+                rows.append((answer, unit, number))
+        return UnitTable(
+            item=object_column(answer.item_id for answer, _, _ in rows),
+            model=object_column(answer.model for answer, _, _ in rows),
+            answer=object_column(answer.id for answer, _, _ in rows),
+            unit=object_column(unit.id for _, unit, _ in rows),
+            points=np.array([unit.points for _, unit, _ in rows], dtype=np.float64),
+            field=object_column(unit.field for _, unit, _ in rows),
+            question=np.array([number for _, _, number in rows], dtype=np.int64),
         )
 
     @property
@@ -159,7 +176,8 @@ def make_frame(study: Study, store: Store, terms: RunTerms = DEFAULT_TERMS) -> F
     answers = collect_answers(study, store)
     if study.open.units == "rubric":
         wanted = {answer.item_id for answer in answers}
-        return Frame(answers=answers, units=_keep_items(read_rubrics(study, _item_ids(study)), wanted))
+        rubrics = read_rubrics(study, [item.id for item in study_items(study)])
+        return Frame(answers=answers, units=[unit for unit in rubrics if unit.item_id in wanted])
     if study.open.units == "answer":
         parts = {answer.text: [WHOLE_ANSWER] for answer in answers}
     elif study.open.units == "sentences":
@@ -175,14 +193,6 @@ def make_frame(study: Study, store: Store, terms: RunTerms = DEFAULT_TERMS) -> F
         for place, text in enumerate(parts[answer.text] or [WHOLE_ANSWER])
     ]  # fmt: skip
     return Frame(answers=answers, units=units)
-
-
-def _item_ids(study: Study) -> list[str]:
-    return [item.id for item in study_items(study)]
-
-
-def _keep_items(units: Iterable[StoredUnit], wanted: set[str]) -> list[StoredUnit]:
-    return [unit for unit in units if unit.item_id in wanted]
 
 
 def collect_answers(study: Study, store: Store) -> list[StoredAnswer]:
@@ -259,12 +269,3 @@ def show_answer(item: Item, answer: StoredAnswer, unit: StoredUnit) -> tuple[str
         question = f"Is this true? “{unit.text}”"
         shown = shown.replace(unit.text, f"【{unit.text}】", 1)
     return make_storable(f"QUESTION\n{item.text}\n\nANSWER\n{shown}"), make_storable(question)
-
-
-def find_fields(units: Sequence[StoredUnit]) -> Mapping[str, int]:
-    """Return field → number of its units; units of unknown field are left out."""
-    found = dict[str, int]()
-    for unit in units:
-        if unit.field is not None:
-            found[unit.field] = found.get(unit.field, 0) + 1
-    return found

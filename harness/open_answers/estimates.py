@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import combinations
 from typing import Any
 
@@ -33,13 +34,13 @@ from oversight.harness.open_answers.means import (
     without_error,
 )
 from oversight.harness.open_answers.reading import BAD, MISSING, ModelUnits, read_units
-from oversight.harness.open_answers.units import Judgements, number_values
+from oversight.harness.open_answers.units import Judgements, check_points, number_values, object_column
 
 SCORE, BY_ITEM, MET, NO_ERROR = "score", "score_by_item", "met", "no_error"
 METRICS = (SCORE, MET, NO_ERROR)
 CLIPS = ("mean", "item", "none")
 _CLUSTERED = "cluster bootstrap"
-_MEANS: dict[str, Callable[[ModelUnits, str, str | None, list[Any]], ItemMean]] = {
+_MEANS: dict[str, Callable[[ModelUnits, str, str | None], ItemMean]] = {
     SCORE: mean_score,
     BY_ITEM: clipped_score,
     MET: share_met,
@@ -100,11 +101,11 @@ class OpenEstimate:
     model: str
     other: str | None = None
     field: str | None = None
-    value: float | None
-    low: float | None
-    high: float | None
-    worst_low: float | None
-    worst_high: float | None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    worst_low: float | None = None
+    worst_high: float | None = None
     level: float
     items: int
     judged: int
@@ -221,14 +222,17 @@ def estimate_open(
     0.75
     """
     _check(level, metrics, clip, judge, len(judgements))
-    models, items = read_units(judgements, experts, None if anytime else judge)
+    counted = np.flatnonzero(~judgements.is_control)
+    units = judgements.take(counted)
+    if SCORE in metrics:
+        check_points(units)
+    models, items = read_units(units, experts, None if anytime or judge is None else judge[counted])
     fields = sorted({field for units in models.values() for field in units.field if field is not None})
     names = [BY_ITEM if metric == SCORE and clip == "item" else metric for metric in metrics]
     people = measure_experts(judgements, level=level, anytime=anytime)
     rates = find_rates(people)
     maker = _Maker(
         models=models,
-        items=items,
         cluster=_number_clusters(items, cluster) if cluster else None,
         level=level,
         anytime=anytime,
@@ -252,9 +256,7 @@ def _number_clusters(items: Sequence[Any], cluster: Mapping[Any, Any]) -> IntArr
     for item in items:
         if item not in cluster:
             raise EstimateError(f"item {item!r} has no cluster")
-    column = np.empty(len(items), dtype=object)
-    column[:] = [cluster[item] for item in items]
-    return number_values(column)[0]
+    return number_values(object_column(cluster[item] for item in items))[0]
 
 
 def _check(level: float, metrics: Sequence[str], clip: str, judge: FloatArray | None, rows: int) -> None:
@@ -275,7 +277,6 @@ class _Maker:
     """Computes estimates from the units of all models, with options that are fixed when it is created."""
 
     models: Mapping[Any, ModelUnits]
-    items: list[Any]
     cluster: IntArray | None
     level: float
     anytime: bool
@@ -290,13 +291,11 @@ class _Maker:
         If the estimate is withheld, its `withheld` gives the reason.
         """
         sides = [self.models[name] for name in (model, other) if name is not None]
-        if len(sides) == 2:
-            common = np.intersect1d(sides[0].item, sides[1].item)
-            sides = [units.take(np.flatnonzero(np.isin(units.item, common))) for units in sides]
-            if not common.size:
-                nothing = self._count(metric, field, sides, model, other)
-                return replace(nothing, withheld="no item was answered by both models")
+        common = reduce(np.intersect1d, [units.item for units in sides])
+        sides = [units.take(np.flatnonzero(np.isin(units.item, common))) for units in sides]
         nothing = self._count(metric, field, sides, model, other)
+        if not common.size:
+            return replace(nothing, withheld="no item was answered by both models")
         try:
             return self._fill(nothing, sides)
         except Withheld as error:
@@ -316,11 +315,6 @@ class _Maker:
             model=model,
             other=other,
             field=field,
-            value=None,
-            low=None,
-            high=None,
-            worst_low=None,
-            worst_high=None,
             level=self.level,
             items=len(np.unique(item[state <= BAD])),
             judged=int((state <= BAD).sum()),
@@ -361,8 +355,7 @@ class _Maker:
         says for each model how its missing judgements count.
         """
         means = [
-            _MEANS[named.metric](units, fill, named.field, self.items)
-            for units, fill in zip(sides, fills, strict=False)
+            _MEANS[named.metric](units, fill, named.field) for units, fill in zip(sides, fills, strict=False)
         ]
         negatives = [mean.negative for mean in means]
         return (means[0] if len(means) == 1 else means[0].minus(means[1])), negatives
@@ -462,9 +455,8 @@ def _between(found: OpenEstimate, least: ItemMean, most: ItemMean, models: int) 
         )
         return replace(found, withheld=why)
     if 2 * least.open > answers:
-        return replace(
-            found, withheld=(f"{least.open} of {answers} answers are open: they may or may not have an error")
-        )
+        why = f"{least.open} of {answers} answers are open: they may or may not have an error"
+        return replace(found, withheld=why)
     value = (least.value + most.value) / 2
     method = f"{found.method}+worst-case" if least.open else found.method
     return replace(found, value=value, low=found.worst_low, high=found.worst_high, method=method)

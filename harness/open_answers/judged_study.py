@@ -26,6 +26,7 @@ from oversight.harness.open_answers.units import (
     YES,
     Judgements,
     UnitTable,
+    object_column,
 )
 from oversight.harness.output import counted
 from oversight.harness.store import DrawnExpert, Store
@@ -99,8 +100,8 @@ def read_judged(study: Study, store: Store) -> JudgedStudy:
         raise BadInput("no questions yet; draw them with: oversight label route")
     said = store.replies(panel=False).find_values([row.question_id for row in drawn if row.question_id])
     table, names = frame.table, _name_experts(drawn)
-    truth, gold = read_truth(study, store, frame), np.full(len(table), None, dtype=object)
-    gold[:] = [truth.get(row) for row in zip(table.answer.tolist(), table.unit.tolist(), strict=True)]
+    truth = read_truth(study, store, frame)
+    gold = object_column(truth.get(row) for row in table.pairs)
     judgements = join_replies(table, _make_draw(drawn, names), _list_replies(drawn, said), gold=gold)
     judgements = _append_seconds(store, judgements, drawn, names)
     probabilities = match_probabilities(study, store, frame)
@@ -157,21 +158,15 @@ def _append_seconds(
             question, field = number[control.original]
             found.append((question, name_of.get((reply.expert, field), reply.expert), said))
     row_of = {question: row for row, question in enumerate(judgements.question.tolist())}
-    expert, reply_of = (np.array([row[j] for row in found], dtype=object) for j in (1, 2))
     seconds = replace(
         judgements.take(np.array([row_of[question] for question, _, _ in found], np.int64)),
         asked=np.ones(len(found), dtype=bool),
         propensity=np.full(len(found), np.nan),
         order=np.zeros(len(found), np.int64),
-        expert=expert,
-        reply=reply_of,
+        expert=object_column(name for _, name, _ in found),
+        reply=object_column(said for _, _, said in found),
     )
-    return Judgements(
-        **{
-            name: np.concatenate([getattr(judgements, name), getattr(seconds, name)])
-            for name in Judgements.__slots__
-        }
-    )
+    return judgements.append(seconds)
 
 
 def _find_later(study: Study, store: Store, frame: Frame) -> dict[str, str]:
@@ -204,11 +199,11 @@ def _make_draw(drawn: Sequence[DrawnExpert], names: Sequence[str]) -> Draw:
     return Draw(
         question=np.array([row.number for row in drawn], np.int64),
         row=np.array([row.row for row in drawn], np.int64),
-        answer=np.array([row.answer for row in drawn], dtype=object),
-        unit=np.array([row.unit_id for row in drawn], dtype=object),
+        answer=object_column(row.answer for row in drawn),
+        unit=object_column(row.unit_id for row in drawn),
         propensity=np.array([row.propensity for row in drawn]),
         order=np.array([row.place for row in drawn], np.int64),
-        expert=np.array(names, dtype=object),
+        expert=object_column(names),
         attempt=np.array([row.attempt for row in drawn], np.int64),
     )
 
@@ -244,8 +239,7 @@ def match_probabilities(study: Study, store: Store, frame: Frame) -> FloatArray 
     by_model = study.open.judge in study.models
     said = read_judge(study, store, frame) if by_model else _match_file(study, frame)
     table, texts = frame.table, {unit.id: unit.text for unit in frame.units}
-    rows = zip(table.answer.tolist(), table.unit.tolist(), strict=True)
-    found = np.array([said.get(row, np.inf) for row in rows])
+    found = np.array([said.get(row, np.inf) for row in table.pairs])
     for row in np.flatnonzero(np.isinf(found))[:1].tolist():
         told = f"no probability for the unit {texts[table.unit[row]]!r} of {table.model[row]!r}"
         raise BadInput(f"{study.open.judge}: {told}, item {table.item[row]!r}")
@@ -265,10 +259,8 @@ def _match_file(study: Study, frame: Frame) -> dict[tuple[str, str], float]:
 
 def _spread(probabilities: FloatArray, table: UnitTable, judgements: Judgements) -> FloatArray:
     """Return the probability of each row of `judgements`, given that of each row of `table`."""
-    keys = zip(table.answer.tolist(), table.unit.tolist(), strict=True)
-    known = dict(zip(keys, probabilities.tolist(), strict=True))
-    rows = zip(judgements.answer.tolist(), judgements.unit.tolist(), strict=True)
-    return np.array([known[row] for row in rows])
+    known = dict(zip(table.pairs, probabilities.tolist(), strict=True))
+    return np.array([known[row] for row in judgements.pairs])
 
 
 def estimate_study(study: Study, judged: JudgedStudy, *, anytime: bool = False) -> OpenResult:

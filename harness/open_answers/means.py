@@ -37,7 +37,6 @@ import numpy as np
 from scipy.special import expit, logit
 
 from oversight.harness.arrays import BoolArray, FloatArray, IntArray
-from oversight.harness.errors import EstimateError
 from oversight.harness.estimate import FEWEST_EFFECTIVE, count_effective
 from oversight.harness.open_answers.intervals import betting_sequence, bootstrap_interval
 from oversight.harness.open_answers.reading import BAD, GOOD, MISSING, UNASKED, ModelUnits
@@ -204,7 +203,7 @@ class ItemMean:
         return replace(self, item=self.item[rows], a=self.a[rows], norm=self.norm[rows])
 
 
-def mean_score(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
+def mean_score(units: ModelUnits, fill: str, field: str | None) -> ItemMean:
     """Return a model's mean score, defined in the module's docstring.
 
     `fill` says how missing judgements count. `names` are the items' names, for error messages.
@@ -213,11 +212,6 @@ def mean_score(units: ModelUnits, fill: str, field: str | None, names: list[Any]
     if field is None or units.fields_known:
         units = units.of_field(field)
         positive = np.bincount(units.item, np.maximum(units.points, 0.0))
-        if field is None:
-            for item in np.unique(units.item)[positive[np.unique(units.item)] <= 0][:1]:
-                raise EstimateError(
-                    f"no unit of item {names[item]!r} has positive points, so the item has no score"
-                )
         units = units.take(np.flatnonzero(positive[units.item] > 0))
         return _known_score(_fill(units, fill, BAD if fill == LOW else GOOD))
     positive = np.bincount(units.item, np.maximum(units.points, 0.0))
@@ -262,9 +256,8 @@ def _known_score(units: ModelUnits) -> ItemMean:
     )
 
 
-def share_met(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
+def share_met(units: ModelUnits, fill: str, field: str | None) -> ItemMean:
     """Return the share of units that are met."""
-    del names
     units = _first_asked(units)
     units = units.take(units.rows_of_field(field))
     lowest = np.where(units.points < 0, GOOD, BAD)
@@ -283,12 +276,11 @@ def share_met(units: ModelUnits, fill: str, field: str | None, names: list[Any])
     return ItemMean(item=np.unique(units.item), a=a, norm=norm, ends=(0.0, 1.0))
 
 
-def without_error(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
+def without_error(units: ModelUnits, fill: str, field: str | None) -> ItemMean:
     """Return the share of answers without an error.
 
     Undecided answers count as free of errors if `fill` is HIGH, otherwise as answers with an error.
     """
-    del names
     if field is not None and not units.fields_known:
         raise Withheld(
             "the fields of some units are unknown, so the share of answers without an error cannot be "
@@ -313,7 +305,7 @@ def without_error(units: ModelUnits, fill: str, field: str | None, names: list[A
     )
 
 
-def clipped_score(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
+def clipped_score(units: ModelUnits, fill: str, field: str | None) -> ItemMean:
     """Return the mean of item scores clipped to [0, 1].
 
     Units that are not judged count as bad if `fill` is LOW, otherwise as good.
@@ -325,7 +317,7 @@ def clipped_score(units: ModelUnits, fill: str, field: str | None, names: list[A
     open_items = len(np.unique(units.item[unseen]))
     state = np.where(unseen, BAD if fill == LOW else GOOD, units.state)
     whole = replace(units, state=state, propensity=np.ones(len(state)), order=np.zeros_like(units.order))
-    score = mean_score(replace(whole, judge=np.full(len(state), np.nan)), SEEN, None, names)
+    score = mean_score(replace(whole, judge=np.full(len(state), np.nan)), SEEN, None)
     return replace(
         score, a=np.clip(score.a, 0.0, 1.0), norm=np.ones(len(score.a)), ends=(0.0, 1.0), open=open_items
     )
