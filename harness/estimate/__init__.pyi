@@ -45,8 +45,9 @@ from .item_draws import (
     split_by_agreement as split_by_agreement,
 )
 from .judges import (
-    AnswersSoFar as AnswersSoFar, JudgeOpinion as JudgeOpinion, guess_by_judges as guess_by_judges,
-    judge_probabilities as judge_probabilities, split_items_evenly as split_items_evenly,
+    AnswersSoFar as AnswersSoFar, JudgeOpinion as JudgeOpinion, fit_answers as fit_answers,
+    guess_by_judges as guess_by_judges, judge_probabilities as judge_probabilities,
+    score_ranks as score_ranks, split_items_evenly as split_items_evenly,
 )
 from .model_comparison import (
     COMPARE_TESTS as COMPARE_TESTS, ModelComparison as ModelComparison, Ranking as Ranking,

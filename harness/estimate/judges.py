@@ -20,7 +20,7 @@ estimates are weighted by them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,39 +100,62 @@ def fit_parameters(
     if item.size < _LEAST:
         return features.center
     features = features.take(item)
-    rows, precision = np.arange(len(asked)), features.spread**-2.0
-    hit = (features.option == asked[:, None]).astype(np.float64)
+    rows, hit = np.arange(len(asked)), (features.option == asked[:, None]).astype(np.float64)
 
-    def look(parameters: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Return the log posterior of the parameters, and two arrays of option probabilities.
-
-        The first array refers to the options asked about, the second to `features.option`.
-        """
+    def look(parameters: FloatArray) -> tuple[FloatArray, Callable[[], FloatArray]]:
         every = _softmax(features, parameters, width)
-        p = np.clip(every[rows, asked], _SMALL, 1 - _SMALL)
-        likelihood = float(np.log(np.where(answer > 0, p, 1 - p)).sum())
-        off = parameters - features.center
-        return likelihood - 0.5 * float(precision @ off**2), p, every[rows[:, None], features.option]
+        return every[rows, asked], lambda: (hit - every[rows[:, None], features.option]) * features.value
 
-    parameters = features.center.copy()
-    best, p, named = look(parameters)
+    return fit_answers(look, answer, features.center, features.spread)[0]
+
+
+def fit_answers(
+    look: Callable[[FloatArray], tuple[FloatArray, Callable[[], FloatArray]]],
+    answer: FloatArray,
+    center: FloatArray,
+    spread: FloatArray,
+) -> tuple[FloatArray, float]:
+    """Fit a conditional logit by Fisher scoring.
+
+    Returns the maximum a posteriori parameters, shape (F,), and their log-likelihood.
+
+    Parameters
+    ----------
+    look
+        Function of the parameters. It returns P(yes) of every answer, shape (n,), and a function that returns
+        the derivatives of the logarithm of P(yes), shape (n, F).
+    answer
+        Shape (n,): 1 for yes, 0 for no.
+    center, spread
+        Shape (F,): mean and standard deviation of the normal prior of each parameter.
+    """
+    precision = spread**-2.0
+
+    def weigh(parameters: FloatArray) -> tuple[float, float, FloatArray, Callable[[], FloatArray]]:
+        p, slope = look(parameters)
+        p = np.clip(p, _SMALL, 1 - _SMALL)
+        likelihood = float(np.log(np.where(answer > 0, p, 1 - p)).sum())
+        return likelihood - float(precision @ (parameters - center) ** 2) / 2, likelihood, p, slope
+
+    parameters = center.copy()
+    best, likelihood, p, slope = weigh(parameters)
     for _ in range(_STEPS):
-        slope = (hit - named) * features.value
-        gradient = slope.T @ ((answer - p) / (1 - p)) - precision * (parameters - features.center)
-        information = (slope * (p / (1 - p))[:, None]).T @ slope + np.diag(precision)
+        slopes = slope()
+        gradient = slopes.T @ ((answer - p) / (1 - p)) - precision * (parameters - center)
+        information = (slopes * (p / (1 - p))[:, None]).T @ slopes + np.diag(precision)
         step = np.linalg.solve(information, gradient)
         for _ in range(_HALVINGS):
-            value, new_p, new_named = look(parameters + step)
-            if value >= best:
+            found = weigh(parameters + step)
+            if found[0] >= best:
                 break
             step = step / 2
         else:
             break
-        parameters, gain = parameters + step, value - best
-        best, p, named = value, new_p, new_named
+        parameters, gain = parameters + step, found[0] - best
+        best, likelihood, p, slope = found
         if gain < _SMALL:
             break
-    return parameters
+    return parameters, likelihood
 
 
 def _softmax(features: OptionFeatures, parameters: FloatArray, width: int) -> FloatArray:
@@ -194,7 +217,7 @@ class JudgeOpinion:
         if judge.confidence is not None:
             said = (option >= 0) & ~np.isnan(judge.confidence)
             sure = judge.confidence[said]
-            rank[said] = _score_ranks(sure)
+            rank[said] = score_ranks(sure)
             p = np.clip(sure, _EDGE, 1 - _EDGE)
             odds[said] = _standardise(np.log(p / (1 - p)))
         return cls(option=option, rank=rank, odds=odds)
@@ -280,7 +303,7 @@ def judge_probabilities(judges: Sequence[PredictionColumns], n_options: IntArray
     return np.where(heard[:, None] > 0, total / np.maximum(heard, 1)[:, None], flat)
 
 
-def _score_ranks(values: FloatArray) -> FloatArray:
+def score_ranks(values: FloatArray) -> FloatArray:
     """Compute normal scores of ranks; ties share their mean rank. Scores are 0 if all values are equal."""
     kinds, place, number = np.unique(values, return_inverse=True, return_counts=True)
     if kinds.size < 2:

@@ -92,15 +92,9 @@ def read_judges(study: Study, store: Store) -> dict[str, Any]:
 
 
 def _corrected_to_json(one: CorrectedAccuracy) -> dict[str, Any]:
-    return {
-        "model": one.model,
-        "plain": None if one.plain is None else estimate_to_json(one.plain),
-        "judged": None if one.judged is None else estimate_to_json(one.judged),
-        "saved": one.saved,
-        "least": one.least,
-        "most": one.most,
-        "why": one.why or None,
-    }
+    made = {"plain": one.plain, "judged": one.judged}
+    told = {name: None if found is None else estimate_to_json(found) for name, found in made.items()}
+    return asdict(one) | told | {"why": one.why or None}
 
 
 def report_lines(report: JudgeReport) -> list[Any]:

@@ -356,20 +356,14 @@ def _correct(
     for name, estimates in made.items():
         judged, plain = estimates.get(JUDGED), shown.get(name)
         why = failures.get(name, "") or estimates.undefined.get(JUDGED, "")
-        if plain is not None and judged is not None and not _is_narrow(judged, plain):
+        if plain and judged and judged.high - judged.low > WIDEST * (plain.high - plain.low):
             judged, why = None, "judges are left out, because they would make the interval wider"
         if judged is not None:
             doubts = [judged.why, opened.doubt, opened.repeated, opened.explain_choice(name)]
             judged = replace(judged, why="; ".join(filter(None, doubts)))
         note = next((n for n in judged.notes if n.kind is NoteKind.JUDGE_SAVED), None) if judged else None
-        saved, least, most = (
-            (note.data["saved"], note.data["least"], note.data["most"]) if note else (None, None, None)
-        )
-        found.append(
-            CorrectedAccuracy(
-                model=name, plain=plain, judged=judged, saved=saved, least=least, most=most, why=why
-            )
-        )
+        saving = {key: note.data[key] if note else None for key in ("saved", "least", "most")}
+        found.append(CorrectedAccuracy(model=name, plain=plain, judged=judged, why=why, **saving))
     return found
 
 
@@ -381,10 +375,6 @@ def _read_accuracies(opened: OpenStudy, models: Sequence[str], level: float) -> 
     except EstimateError:
         return {}
     return {model.name: model.accuracy for model in report.models}
-
-
-def _is_narrow(judged: Estimate, plain: Estimate) -> bool:
-    return judged.high - judged.low <= WIDEST * (plain.high - plain.low)
 
 
 def _check_groups(
@@ -450,11 +440,11 @@ def _hold(
     """
     if source.scope != targets[0].scope:
         why = f"the calibration is of {source.scope}, the answers here are of {targets[0].scope}"
-        return _undecided(name, margin, why)
+        return Transport(judge=name, margin=margin, why=why)
     try:
         calibration = calibrate(source_judge, source)
     except EstimateError as error:
-        return _undecided(name, margin, str(error))
+        return Transport(judge=name, margin=margin, why=str(error))
     found, *filled = (
         check_transport(name, judge, calibration, target, margin=margin, level=level) for target in targets
     )
@@ -463,12 +453,6 @@ def _hold(
     missing, of = len(targets[-1]) - len(targets[0]), len(targets[-1])
     why = f"{missing} of {of} questions have no yes or no, and their answers could change the verdict"
     return replace(found, verdict=UNDECIDED, further=None, why=why, missing=missing)
-
-
-def _undecided(name: str, margin: float, why: str) -> Transport:
-    return Transport(
-        judge=name, verdict=UNDECIDED, margin=margin, parts=(), calibration=None, further=None, why=why
-    )
 
 
 def _group(

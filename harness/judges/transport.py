@@ -17,7 +17,7 @@ mean calibrated probability.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, logit, ndtri, stdtrit
@@ -104,11 +104,11 @@ class Transport:
     """
 
     judge: str
-    verdict: str
+    verdict: str = UNDECIDED
     margin: float
-    parts: Sequence[TransportPart]
-    calibration: Calibration | None
-    further: int | None
+    parts: Sequence[TransportPart] = ()
+    calibration: Calibration | None = None
+    further: int | None = None
     why: str = ""
     missing: int = 0
 
@@ -185,18 +185,14 @@ def check_transport(
     mine = questions.take(judge.speaks[questions.item])
     f = calibration.apply(judge.p[mine.item, mine.option])
     low = _low_half(f)
+    found = Transport(judge=name, margin=margin, calibration=calibration)
     number = int(low.sum()), int((~low).sum())
     if min(number) < LEAST_ANSWERS:
-        return Transport(
-            judge=name,
-            verdict=UNDECIDED,
-            margin=margin,
-            parts=(),
-            calibration=calibration,
-            further=_until_enough(*number),
-            why=f"{number[0]} answers on the target about low probabilities and {number[1]} about high ones, "
-            f"at least {LEAST_ANSWERS} of both are needed",
+        told = (
+            f"{number[0]} answers on the target about low probabilities and {number[1]} about high ones, "
+            f"at least {LEAST_ANSWERS} of both are needed"
         )
+        return replace(found, further=_until_enough(*number), why=told)
     wide = 1 - (1 - level) / 2  # Bonferroni's correction for two gaps
     parts, fails = [], []
     for mask in (low, ~low):
@@ -205,20 +201,10 @@ def check_transport(
         parts.append(TransportPart(start=float(f[mask].min()), end=float(f[mask].max()), gap=gap))
         fails.append(_ends(_measure_gap(here, f[mask], wide)))
     verdict = _decide(parts, fails, margin)
-    further: int | None = 0
-    why = ""
     if verdict == UNDECIDED:
-        further = _further(len(mine), parts, margin, level)
         why = "at least one gap's interval crosses the margin, and no gap's interval lies wholly beyond it"
-    return Transport(
-        judge=name,
-        verdict=verdict,
-        margin=margin,
-        parts=parts,
-        calibration=calibration,
-        further=further,
-        why=why,
-    )
+        return replace(found, parts=parts, further=_further(len(mine), parts, margin, level), why=why)
+    return replace(found, verdict=verdict, parts=parts, further=0)
 
 
 def _logit(p: FloatArray) -> FloatArray:

@@ -10,14 +10,21 @@ the distribution depends only on the model's prediction.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import softmax
 
 from oversight.harness.arrays import FloatArray, IntArray
-from oversight.harness.estimate import RoutedSample, WorkingMaker, heard_working, split_items_evenly
+from oversight.harness.estimate import (
+    RoutedSample,
+    WorkingMaker,
+    fit_answers,
+    heard_working,
+    score_ranks,
+    split_items_evenly,
+)
 from oversight.harness.judges.probabilities import JudgeProbabilities
 
 FLAT = 0.02
@@ -35,7 +42,6 @@ _GAIN = 3.0
 _VOTE = 2.0
 _OWN, _SLOPE, _SCORE = (0.0, 2.0), (0.5, 1.0), (0.0, 1.0)
 """Mean and standard deviation of the priors of parameters: own prediction, log-probability, rank."""
-_STEPS, _HALVINGS, _SMALL = 25, 12, 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +75,7 @@ class OptionUtilities:
 
     def probabilities(self, parameters: FloatArray) -> FloatArray:
         """Return the probability of every option, shape (N, K)."""
-        total = self.offset + self.x @ parameters
-        weight = np.exp(total - total.max(axis=1, keepdims=True))
-        found: FloatArray = weight / weight.sum(axis=1, keepdims=True)
+        found: FloatArray = softmax(self.offset + self.x @ parameters, axis=1)
         return found
 
 
@@ -151,30 +155,17 @@ def describe_judges(
     for j, judge in enumerate(judges):
         column = 1 + _OF_JUDGE * j
         if judge.stated:
-            said = np.log(np.where(valid, _widen(judge.shares, width), 1.0))
+            shares = np.maximum(judge.shares[:, :width], 1e-9)
+            wide = np.pad(shares, ((0, 0), (0, width - shares.shape[1])), constant_values=1.0)
+            said = np.log(np.where(valid, wide, 1.0))
             x[:, :, column] = np.where(judge.speaks[:, None], said, 0.0)
             told = own[judge.speaks[own]]
-            x[told, predicted[told], column + 1] = _score_ranks(said[told, predicted[told]])
+            x[told, predicted[told], column + 1] = score_ranks(said[told, predicted[told]])
         else:
             named = judge.named
             x[rows, np.maximum(named, 0), column] = np.where(named >= 0, _VOTE, 0.0)
     priors = np.array([_OWN, *[_SLOPE, _SCORE] * len(judges)])
     return OptionUtilities(x=x, offset=offset, center=priors[:, 0], spread=priors[:, 1])
-
-
-def _score_ranks(values: FloatArray) -> FloatArray:
-    """Return normal scores of ranks; equal values share the mean rank. All are 0 if all values are equal."""
-    kinds, place, number = np.unique(values, return_inverse=True, return_counts=True)
-    if kinds.size < 2:
-        return np.zeros(len(values))
-    scores: FloatArray = ndtri((np.cumsum(number) - number / 2) / len(values))[place]
-    return scores
-
-
-def _widen(shares: FloatArray, width: int) -> FloatArray:
-    found = np.full((len(shares), width), 1.0)
-    found[:, : shares.shape[1]] = np.maximum(shares[:, :width], 1e-9)
-    return found
 
 
 def _learn(
@@ -219,31 +210,13 @@ def fit_utilities(
     asked, answer
         Shape (n,): the option asked about, and 1 for yes or 0 for no.
     """
-    rows, precision = np.arange(len(asked)), utilities.spread**-2.0
+    rows = np.arange(len(asked))
 
-    def look(parameters: FloatArray) -> tuple[float, float, FloatArray, FloatArray]:
+    def look(parameters: FloatArray) -> tuple[FloatArray, Callable[[], FloatArray]]:
         every = utilities.probabilities(parameters)
-        p = np.clip(every[rows, asked], _SMALL, 1 - _SMALL)
-        likelihood = float(np.log(np.where(answer > 0, p, 1 - p)).sum())
-        off = parameters - utilities.center
-        return likelihood - float(precision @ off**2) / 2, likelihood, p, every
+        return (
+            every[rows, asked],
+            lambda: utilities.x[rows, asked] - np.einsum("nk,nkf->nf", every, utilities.x),
+        )
 
-    parameters = utilities.center.copy()
-    best, likelihood, p, every = look(parameters)
-    for _ in range(_STEPS):
-        slope = utilities.x[rows, asked] - np.einsum("nk,nkf->nf", every, utilities.x)
-        odds = (p / (1 - p))[:, None]
-        gradient = slope.T @ ((answer - p) / (1 - p)) - precision * (parameters - utilities.center)
-        step = np.linalg.solve((slope * odds).T @ slope + np.diag(precision), gradient)
-        for _ in range(_HALVINGS):
-            value, told, new_p, new_every = look(parameters + step)
-            if value >= best:
-                break
-            step = step / 2
-        else:
-            break
-        parameters, gain = parameters + step, value - best
-        best, likelihood, p, every = value, told, new_p, new_every
-        if gain < _SMALL:
-            break
-    return parameters, likelihood
+    return fit_answers(look, answer, utilities.center, utilities.spread)
