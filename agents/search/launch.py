@@ -30,7 +30,7 @@ from oversight.agents.search.loop import ASK_AGAIN, RAISE, Ended, search
 from oversight.agents.search.policies.model_policies import Adas, AFlow, Reflect
 from oversight.agents.search.policies.optimizer import Optimizer, write_guide
 from oversight.agents.search.policies.proposal import Policy
-from oversight.agents.search.policies.recombine import Recombine, Wordings
+from oversight.agents.search.policies.recombine import Recombine, read_wordings
 from oversight.agents.search.setup import model_name
 from oversight.harness import BadInput, BudgetSpent, FloatArray, TransientModelError
 from oversight.harness.config import SearchSection, Study
@@ -153,7 +153,7 @@ def _sample_items(context: SearchContext) -> list[Item]:
 def _draw_children(context: SearchContext) -> list[Program]:
     """Derive programs with `Recombine`; their estimated cost stands for that of any policy's proposals."""
     rng = np.random.default_rng(0)
-    proposer = Recombine(Wordings.bundled().with_roles(role.text for role in context.roles))
+    proposer = Recombine(read_wordings(role.text for role in context.roles))
     programs = context.programs
     pairs = rng.integers(len(programs), size=(_DRAWS, 2))
     edited = (proposer.edit(programs[a].source, programs[b].source, rng)[1] for a, b in pairs)
@@ -348,7 +348,7 @@ def _end_as_named(context: SearchContext) -> Ended | None:
     return Ended(
         "the search ended at a cap, and its winner can no longer change; start another search with another "
         "seed",
-        sum(key.startswith("slot/") for key in events),
+        len(context.archive.slots),
     )
 
 
@@ -398,7 +398,7 @@ def _grams(text: str) -> set[tuple[str, ...]]:
 def make_policy(context: SearchContext, sandbox: Sandbox, broker: Broker | None) -> Policy:
     """Create the proposer that the settings name."""
     if context.section.policy == "recombine" or broker is None:
-        return Recombine(Wordings.bundled().with_roles(role.text for role in context.roles))
+        return Recombine(read_wordings(role.text for role in context.roles))
     policies: dict[str, Callable[[Optimizer], Policy]] = {"adas": Adas, "aflow": AFlow, "reflect": Reflect}
     section = context.section
     optimiser = Optimizer(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TypeVar
 
 import numpy as np
@@ -48,7 +48,7 @@ def report_search(
     except EstimateError:
         board = None  # no candidate has an answer yet
     events = archive.events
-    slots = [e for key, e in events.items() if key.startswith("slot/")]
+    slots = archive.slots
     return SearchReport(
         study=study.study.name,
         id=context.id,
@@ -192,15 +192,11 @@ def report_winner(
     own = _test_labels(items, whole)
     estimates = [_estimate(predictions, own, gaps) for predictions in columns.values()]
     truths = [true_accuracy(p, truth) if truth is not None and items else None for p in tested.values()]
+    told = asdict(found)
+    del told["finalists"]
     return SearchedWinner(
-        id=found.id,
+        **told,
         name=archive.candidates[found.id].program.name,
-        naive=found.naive,
-        reported=found.reported,
-        sd=found.sd,
-        low=found.low,
-        high=found.high,
-        confirmed=found.confirmed,
         test=estimates[0][0],
         start_test=estimates[-1][0],
         untested="; ".join(dict.fromkeys(why for _, why in estimates if why)) if items else UNTESTED,
@@ -346,5 +342,4 @@ def count_spent(archive: Archive) -> dict[str, int]:
     A call that several answers share is counted for each answer. Answers about removed items do not count.
     """
     spent = {split: archive.table.sum_tokens(items) for split, items in archive.splits.items()}
-    slots = (e for key, e in archive.events.items() if key.startswith("slot/"))
-    return {**spent, "optimiser": sum(int(str(s.get("tokens", 0))) for s in slots)}
+    return {**spent, "optimiser": sum(int(str(slot.get("tokens", 0))) for slot in archive.slots)}

@@ -76,14 +76,6 @@ class CorrectedAccuracy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TransportGroup:
-    """Result of the test whether a judge's calibration holds on one group of questions."""
-
-    group: str
-    transport: Transport
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReport:
     """Report on a study's judges.
 
@@ -115,7 +107,7 @@ class JudgeReport:
     judges: Sequence[JudgeQuality]
     dependence: Dependence | None
     corrected: Sequence[CorrectedAccuracy]
-    transport: Sequence[TransportGroup]
+    transport: Sequence[Transport]
     why: str
     remarks: Sequence[str]
 
@@ -223,7 +215,7 @@ def report_judges(store: Store, study: Study, asked: JudgeQuestion) -> JudgeRepo
     filled = () if questions is None else _fill_questions(opened, models)
     found: list[JudgeQuality] = []
     dependence = None
-    transport: list[TransportGroup] = []
+    transport: list[Transport] = []
     if questions is not None:
         classes = store.columns.read_classes() or ()
         found = [
@@ -246,7 +238,7 @@ def report_judges(store: Store, study: Study, asked: JudgeQuestion) -> JudgeRepo
     )
 
 
-def transport_verdict(groups: Sequence[TransportGroup], judge: str) -> str:
+def transport_verdict(groups: Sequence[Transport], judge: str) -> str:
     """Combine a judge's verdicts on all groups.
 
     The result is "fail" if any group fails, and "pass" if all groups pass. In every other case it is
@@ -255,13 +247,11 @@ def transport_verdict(groups: Sequence[TransportGroup], judge: str) -> str:
     Examples
     --------
     >>> from oversight.harness.judges.transport import Transport
-    >>> held = {"judge": "judge", "margin": 0.1, "parts": (), "calibration": None, "further": None}
-    >>> found = [Transport(verdict=verdict, **held) for verdict in ("pass", "fail")]
-    >>> groups = [TransportGroup(group=one.verdict, transport=one) for one in found]
-    >>> transport_verdict(groups, "judge")
+    >>> found = [Transport(judge="a", margin=0.1, verdict=verdict) for verdict in ("pass", "fail")]
+    >>> transport_verdict(found, "a")
     'fail'
     """
-    found = {group.transport.verdict for group in groups if group.transport.judge == judge}
+    found = {group.verdict for group in groups if group.judge == judge}
     return next((word for word in ("fail", UNDECIDED, PASS) if word in found), UNDECIDED)
 
 
@@ -384,7 +374,7 @@ def _check_groups(
     models: Mapping[str, PredictionColumns],
     targets: Sequence[JudgedQuestions],
     level: float,
-) -> list[TransportGroup]:
+) -> list[Transport]:
     """Test, with the study's answers, calibrations that were fitted on another study or on other groups.
 
     Parameters
@@ -398,7 +388,7 @@ def _check_groups(
     if asked.against is not None:
         for name, source_judge, source in _read_source(asked.against, judges):
             transport = _hold(name, judges[name], source_judge, source, targets, asked.margin, level)
-            found.append(TransportGroup(group=asked.against.study.name, transport=transport))
+            found.append(replace(transport, group=asked.against.study.name))
     if asked.by is not None:
         masks = [dict(_group(opened, asked.by, models, each)) for each in targets]
         for group, inside in masks[0].items():
@@ -406,7 +396,7 @@ def _check_groups(
             here = [each.take(mask[group]) for each, mask in zip(targets, masks, strict=True)]
             for name, judge in judges.items():
                 transport = _hold(name, judge, judge, source, here, asked.margin, level)
-                found.append(TransportGroup(group=group, transport=transport))
+                found.append(replace(transport, group=group))
     return found
 
 

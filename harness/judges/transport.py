@@ -81,6 +81,8 @@ class Transport:
 
     Attributes
     ----------
+    group
+        Group of items of the target; empty if all items are tested.
     judge
         Name of the judge.
     verdict
@@ -103,6 +105,7 @@ class Transport:
         "undecided"; otherwise 0.
     """
 
+    group: str = ""
     judge: str
     verdict: str = UNDECIDED
     margin: float

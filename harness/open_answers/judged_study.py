@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, DataError
 from oversight.harness.open_answers.answer_frame import Frame, collect_answers, read_frame
 from oversight.harness.open_answers.draw import Draw, join_replies
-from oversight.harness.open_answers.estimates import METRICS, OpenResult, estimate_open
+from oversight.harness.open_answers.estimates import OpenResult, estimate_open
 from oversight.harness.open_answers.gold_units import read_truth
 from oversight.harness.open_answers.model_judge import read_judge
 from oversight.harness.open_answers.rubric_files import read_probabilities
@@ -263,8 +264,10 @@ def _spread(probabilities: FloatArray, table: UnitTable, judgements: Judgements)
     return np.array([known[row] for row in judgements.pairs])
 
 
-def estimate_study(study: Study, judged: JudgedStudy, *, anytime: bool = False) -> OpenResult:
+def estimate_study(study: Study, judged: JudgedStudy, **options: Any) -> OpenResult:
     """Estimate scores, shares of met units, shares of answers without an error, and differences of models.
+
+    `options` are those of `oversight.harness.open_answers.estimate_open`; they replace the study's settings.
 
     Examples
     --------
@@ -278,13 +281,11 @@ def estimate_study(study: Study, judged: JudgedStudy, *, anytime: bool = False) 
     >>> estimate_study(read_study("study.toml"), study).find_estimate("met", "m").value
     0.75
     """
+    given = {"level": study.estimate.level, "judge": judged.judge, **options}
     return estimate_open(
         judged.judgements,
         experts=judged.experts,
-        level=study.estimate.level,
-        metrics=METRICS,
-        judge=judged.judge,
         cluster=judged.clusters,
-        anytime=anytime,
         doubt=judged.repeated,
+        **given,
     )

@@ -150,7 +150,7 @@ def draw_units(
         DrawnExpert(
             int(found.row[j]), int(found.attempt[j]), int(found.question[j]), str(found.answer[j]),
             str(found.unit[j]), int(found.order[j]), float(found.propensity[j]),
-            *_split_name(found.expert[j], experts),
+            found.expert[j].partition(_SPLIT)[0], experts[found.expert[j]],
         )
         for j in range(len(found))
     ]  # fmt: skip
@@ -186,10 +186,6 @@ def list_experts(roster: Roster, named: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _split_name(name: str, experts: Mapping[str, str]) -> tuple[str, str]:
-    return name.partition(_SPLIT)[0], experts[name]
-
-
 def _check_loads(roster: Roster, drawn: Iterable[DrawnExpert]) -> None:
     first = {(row.number, row.expert) for row in drawn if row.attempt == 1}
     loads = Counter(expert for _, expert in first)
@@ -206,10 +202,11 @@ def _put_due(study: Study, store: Store, frame: Frame, items: Mapping[str, Item]
     answers, units = {a.id: a for a in frame.answers}, {u.id: u for u in frame.units}
     seed, key = study.study.seed, store.controls.ensure_key()
     shown, put = list[Item](), dict[tuple[int, int], Question]()
-    for row in _read_due(store, frame).rows:
+    for row in _read_due(store, frame)[0]:
         answer, unit = answers[row.answer], units[row.unit_id]
         text, question = show_answer(items[answer.item_id], answer, unit)
-        name = UNIT_PREFIX + _hash(unit.id, answer.id, str(row.attempt))
+        told = _SPLIT.join((unit.id, answer.id, str(row.attempt)))
+        name = UNIT_PREFIX + sha256(told.encode()).hexdigest()[:16]
         shown.append(Item(name, text, (question,), (0,), {"field": row.field}))
         [sealed] = seal_ids(key, [question_id(OPEN_PROTOCOL, seed, name, 0)])
         put[row.number, row.attempt] = Question(
@@ -244,32 +241,19 @@ def _find_colleagues(store: Store, frame: Frame, roster: Roster) -> dict[str, li
     }
 
 
-def _read_due(store: Store, frame: Frame) -> NextQuestions:
+def _read_due(store: Store, frame: Frame) -> tuple[list[DrawnExpert], set[int]]:
     drawn = store.open_answers.read_draw()
     said = store.replies(panel=False).find_values([row.question_id for row in drawn if row.question_id])
     return find_due(drawn, said, {unit.id: unit.points for unit in frame.units})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NextQuestions:
-    """The questions to ask next.
-
-    Attributes
-    ----------
-    rows
-        Rows of the draw whose question is due now, one per question.
-    waiting
-        The `number` of each question that may become due when an earlier question is answered.
-    """
-
-    rows: Sequence[DrawnExpert]
-    waiting: frozenset[int]
-
-
 def find_due(
     drawn: Sequence[DrawnExpert], said: Mapping[str, str], points: Mapping[str, float]
-) -> NextQuestions:
+) -> tuple[list[DrawnExpert], set[int]]:
     """Find the questions that are due now.
+
+    Returns the rows of the draw whose question is due, one per question, and the `number` of each question
+    that may become due when an earlier question is answered.
 
     Parameters
     ----------
@@ -282,7 +266,8 @@ def find_due(
     """
     lines = [list(rows) for _, rows in groupby(drawn, key=lambda row: row.row)]
     due, waiting = dict[int, DrawnExpert](), set[int]()
-    for _, chain in groupby(sorted(lines, key=_order_of), key=lambda rows: rows[0].answer):
+    lines.sort(key=lambda rows: (rows[0].answer, rows[0].place))
+    for _, chain in groupby(lines, key=lambda rows: rows[0].answer):
         is_held = False
         for rows in chain:
             if is_held:
@@ -295,11 +280,7 @@ def find_due(
             if rows[0].place and verdict == error.value:
                 break
             is_held = bool(rows[0].place) and verdict is None
-    return NextQuestions(rows=list(due.values()), waiting=frozenset(waiting - due.keys()))
-
-
-def _order_of(rows: Sequence[DrawnExpert]) -> tuple[str, int]:
-    return rows[0].answer, rows[0].place
+    return list(due.values()), waiting - due.keys()
 
 
 def follow_line(
@@ -331,9 +312,5 @@ def _describe(store: Store, frame: Frame, new: int, again: InsertedControls) -> 
         of=int(frame.table.question.max()) + 1,
         answers=len(frame.answers),
         units=len(frame.units),
-        waiting=len(_read_due(store, frame).waiting),
+        waiting=len(_read_due(store, frame)[1]),
     )
-
-
-def _hash(*parts: str) -> str:
-    return sha256("\x1f".join(parts).encode()).hexdigest()[:16]

@@ -56,6 +56,11 @@ class Archive:
         for candidate in self.candidates.values():
             self._join_family(candidate)
 
+    @property
+    def slots(self) -> list[Mapping[str, Any]]:
+        """The recorded outcomes of proposals."""
+        return [event for key, event in self.events.items() if key.startswith("slot/")]
+
     def add_candidate(self, candidate: Candidate) -> None:
         """Add a candidate, unless its program is already in the archive.
 

@@ -161,11 +161,12 @@ def find_search(store: Store, name: str) -> SearchProgress:
     BadInput
         If the study has no such search.
     """
-    known = store.searches.read_progress()
-    for search in known:
-        if search.id == (name or search.id):
-            return search
-    raise BadInput(f"there is no search {name!r}" if known else "this study has no search yet")
+    known = {search.id: search for search in store.searches.read_progress()}
+    if not known:
+        raise BadInput("this study has no search yet")
+    if name and name not in known:
+        raise BadInput(f"there is no search {name!r}; there are: {', '.join(known)}")
+    return known[name or next(iter(known))]
 
 
 def find_candidate(store: Store, search: str, name: str) -> Candidate:
