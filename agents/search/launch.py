@@ -23,7 +23,6 @@ from oversight.agents.runtime import (
     replay_program,
 )
 from oversight.agents.sandbox import Sandbox, open_sandbox
-from oversight.agents.search.checked_settings import optimiser_name, price_of
 from oversight.agents.search.confirmation import confirm_finalists
 from oversight.agents.search.context import PORTION, SearchContext
 from oversight.agents.search.loop import ASK_AGAIN, RAISE, Ended, search
@@ -31,7 +30,7 @@ from oversight.agents.search.policies.model_policies import Adas, AFlow, Reflect
 from oversight.agents.search.policies.optimizer import Optimizer, write_guide
 from oversight.agents.search.policies.proposal import Policy
 from oversight.agents.search.policies.recombine import Recombine, read_wordings
-from oversight.agents.search.setup import model_name
+from oversight.agents.search.setup import model_name, optimiser_name, price_of
 from oversight.harness import BadInput, BudgetSpent, FloatArray, TransientModelError
 from oversight.harness.config import SearchSection, Study
 from oversight.harness.llm import DEFAULT_TERMS, Budget, Price, RunTerms

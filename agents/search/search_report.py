@@ -10,7 +10,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from oversight.agents.search.checked_settings import check_settings
 from oversight.agents.search.confirmation import Winner, decide
 from oversight.agents.search.context import SearchContext
 from oversight.agents.search.fitness.archive import Archive
@@ -19,6 +18,7 @@ from oversight.agents.search.fitness.empirical_bayes import compare_paired
 from oversight.agents.search.fitness.scores import score_items
 from oversight.agents.search.item_splits import UNTESTED, AnswerGaps, know_rates
 from oversight.agents.search.loop import TWICE
+from oversight.agents.search.setup import check_settings
 from oversight.agents.standalone import Workflow
 from oversight.harness import BadInput, EstimateError
 from oversight.harness.analysis import OpenStudy, true_accuracy

@@ -10,7 +10,7 @@ from .answer_frame import (
     Frame as Frame, make_frame as make_frame, read_frame as read_frame,
     show_answer as show_answer,
 )
-from .gold_units import store_gold_units as store_gold_units
+from .judged_study import store_gold_units as store_gold_units
 from .judged_answers import read_judged_answers as read_judged_answers
 from .judged_study import (
     JudgedStudy as JudgedStudy, estimate_study as estimate_study, match_probabilities as match_probabilities,

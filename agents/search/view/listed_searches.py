@@ -13,8 +13,7 @@ from oversight.agents.search.context import SearchContext
 from oversight.agents.search.fitness.board import Board
 from oversight.agents.search.search_report import a_a, count_spent, report_candidates, report_winner
 from oversight.agents.search.setup import open_search
-from oversight.agents.search.view.candidate import find_search
-from oversight.agents.search.view.search_parts import SearchParts, finite, share, shorten_text
+from oversight.agents.search.view.candidate import SearchParts, find_search, finite, share, shorten_text
 from oversight.harness import EstimateError
 from oversight.harness.config import Study
 from oversight.harness.report import SearchedCandidate, SearchedWinner

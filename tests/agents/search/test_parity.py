@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from oversight.agents.search import open_search, score_items
-from oversight.agents.search.checked_settings import as_published
 from oversight.agents.search.fitness.expert_labels import ExpertLabels, keep_complementary
+from oversight.agents.search.setup import as_published
 from oversight.agents.search.view.listed_searches import read_searches
 from oversight.harness import BadInput, ConfigError
 from oversight.harness.cli.main import main
