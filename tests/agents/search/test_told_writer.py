@@ -15,7 +15,7 @@ import pytest
 from oversight.agents.runtime import Replay
 from oversight.agents.runtime.replay import ReplayedCall
 from oversight.agents.search import open_search
-from oversight.agents.search.policies.feedback import MOST_CALLS, describe_calls
+from oversight.agents.search.policies.model_policies import MOST_CALLS, describe_calls
 from oversight.harness.cli.main import main
 from oversight.harness.config import read_study
 from oversight.harness.llm import Message
