@@ -25,7 +25,7 @@ from oversight.harness.analysis import OpenStudy, true_accuracy
 from oversight.harness.columns import LabelColumns, PredictionColumns, mark
 from oversight.harness.config import Study
 from oversight.harness.estimate import accuracy, collected_part, compare, explain_failures
-from oversight.harness.output import counted
+from oversight.harness.output import counted, join_reasons
 from oversight.harness.report import SearchedCandidate, SearchedWinner, SearchReport
 from oversight.harness.store import Store
 from oversight.harness.types import Candidate, Estimate, Item, Prediction, PredictionStatus, Standing
@@ -279,7 +279,7 @@ def _estimate(
     except EstimateError as error:
         return None, str(error)
     missing = gaps.explain(found.clipped, found.low, found.high)
-    return replace(found, why="; ".join(filter(None, (found.why, missing)))), ""
+    return replace(found, why=join_reasons(found.why, missing)), ""
 
 
 def find_failed_checks(predictions: PredictionColumns, labels: LabelColumns) -> str:
@@ -297,7 +297,7 @@ def _doubt_winner(archive: Archive, winner: Winner, labels: LabelColumns, gaps: 
     predictions = PredictionColumns.of(archive.table.predictions(winner.id, items), labels.index)
     failed = find_failed_checks(predictions, _test_labels(items, labels)) if len(predictions) else ""
     missing = gaps.explain(min(1.0, max(0.0, winner.reported)), winner.low, winner.high)
-    return "; ".join(filter(None, (failed, missing)))
+    return join_reasons(failed, missing)
 
 
 def _difference(

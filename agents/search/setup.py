@@ -1,10 +1,12 @@
 """Set up or open a search without model calls: check settings, split items, load programs and the archive.
 
-With ``[search] parity``, the settings reproduce "Towards Scalable Oversight via Partitioned Human
-Supervision", §3.4 and App. G and H. Every validation item has one complementary label, and every candidate
-answers all validation items, three times with AFlow and once with ADAS. The candidate with the largest score
-wins, and all candidates are tested. There is no race, no confirmation, and only one proposal at a time.
-Settings that the study leaves unset get these values, with a note; a setting with another value is refused.
+With ``[search] parity``, the settings reproduce "Towards Scalable Oversight via
+Partitioned Human Supervision", §3.4 and App. G and H. Every validation item has one
+complementary label, and every candidate answers all validation items, three times with
+AFlow and once with ADAS. The candidate with the largest score wins, and all candidates
+are tested. There is no race, no confirmation, and only one proposal at a time. Settings
+that the study leaves unset get these values, with a note; a setting with another value is
+refused.
 """
 
 from __future__ import annotations
@@ -214,8 +216,9 @@ def prepare_search(
 ) -> SearchContext:
     """Set up a search of a study, or find the existing one with the same settings.
 
-    Caps on tokens and dollars are not part of a search's id, so a search can be continued with other caps.
-    `begun` is the id of the search to continue, if the caller wants only this one.
+    Caps on tokens and dollars are not part of a search's id, so a search can be continued
+    with other caps. `begun` is the id of the search to continue, if the caller wants only
+    this one.
 
     Raises
     ------
@@ -224,8 +227,9 @@ def prepare_search(
     ConfigError
         If a setting, a model or a workflow does not exist, or differs from the search `begun`.
     NotIdentified
-        If items were drawn with unequal probabilities, which no fitness estimator supports; if labels cannot
-        score some answers of programs; or if an expert has not answered anything yet.
+        If items were drawn with unequal probabilities, which no fitness estimator
+        supports; if labels cannot score some answers of programs; or if an expert has not
+        answered anything yet.
     """
     refuse_panel(study, "search")
     section, remarks = as_published(section)

@@ -33,6 +33,7 @@ from oversight.harness.judges.questions import JudgedQuestions, judged_questions
 from oversight.harness.judges.sources import read_judge
 from oversight.harness.judges.transport import Transport, calibrate, check_transport
 from oversight.harness.judges.weighting import weigh_judges
+from oversight.harness.output import join_reasons
 from oversight.harness.store import Store
 from oversight.harness.types import Estimate, NoteKind
 
@@ -349,8 +350,8 @@ def _correct(
         if plain and judged and judged.high - judged.low > WIDEST * (plain.high - plain.low):
             judged, why = None, "judges are left out, because they would make the interval wider"
         if judged is not None:
-            doubts = [judged.why, opened.doubt, opened.repeated, opened.explain_choice(name)]
-            judged = replace(judged, why="; ".join(filter(None, doubts)))
+            doubts = judged.why, opened.doubt, opened.repeated, opened.explain_choice(name)
+            judged = replace(judged, why=join_reasons(*doubts))
         note = next((n for n in judged.notes if n.kind is NoteKind.JUDGE_SAVED), None) if judged else None
         saving = {key: note.data[key] if note else None for key in ("saved", "least", "most")}
         found.append(CorrectedAccuracy(model=name, plain=plain, judged=judged, why=why, **saving))

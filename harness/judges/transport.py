@@ -1,17 +1,19 @@
 """Test whether a judge's calibration that was fitted on one study (source) holds on another (target).
 
-The calibration is linear in the logits, logit P(yes) = α + β logit p, and is fitted to the answers of the
-source. On the target, the gap is the mean of answer − calibrated probability. One gap is computed for
-questions with low probabilities and one for those with high probabilities, because a single gap could be near
-0 although these two are not. The calibration passes if the intervals of both gaps lie within ±margin. This is
-an intersection–union test (Berger 1982, Technometrics 24), which needs no correction for two tests. The
-calibration fails if one interval, with Bonferroni's correction, lies outside ±margin. In every other case the
-result is undecided, also if one of the two gaps has too few answers. The fitted calibration is treated as
-fixed, because the question is whether this calibration can be used.
+The calibration is linear in the logits, logit P(yes) = α + β logit p, and is fitted to
+the answers of the source. On the target, the gap is the mean of answer − calibrated
+probability. One gap is computed for questions with low probabilities and one for those
+with high probabilities, because a single gap could be near 0 although these two are not.
+The calibration passes if the intervals of both gaps lie within ±margin. This is an
+intersection–union test (Berger 1982, Technometrics 24), which needs no correction for two
+tests. The calibration fails if one interval, with Bonferroni's correction, lies outside
+±margin. In every other case the result is undecided, also if one of the two gaps has too
+few answers. The fitted calibration is treated as fixed, because the question is whether
+this calibration can be used.
 
-A gap's interval encloses two intervals. Student's t interval of the gap is too short if nearly all answers
-are the same. So the interval also encloses that of the share of yes-answers (`weighted_share`), minus the
-mean calibrated probability.
+A gap's interval encloses two intervals. Student's t interval of the gap is too short if
+nearly all answers are the same. So the interval also encloses that of the share of
+yes-answers (`weighted_share`), minus the mean calibrated probability.
 """
 
 from __future__ import annotations
@@ -94,15 +96,16 @@ class Transport:
     calibration
         Calibration fitted on the source; None if the source has too few answers.
     further
-        Number of further questions on the target after which the verdict would be pass or fail with
-        probability 80 %, if the true gaps equal the estimated ones. Without parts, it is the number of
-        further questions that would give both parts enough answers. It is 0 after a pass or fail, and None if
-        it is unknown or more than `MOST_QUESTIONS`.
+        Number of further questions on the target after which the verdict would be pass or
+        fail with probability 80 %, if the true gaps equal the estimated ones. Without
+        parts, it is the number of further questions that would give both parts enough
+        answers. It is 0 after a pass or fail, and None if it is unknown or more than
+        `MOST_QUESTIONS`.
     why
         Reason why the verdict is undecided; empty after a pass or fail.
     missing
-        Number of questions without a yes or no, if their answers could change the verdict, which is then
-        "undecided"; otherwise 0.
+        Number of questions without a yes or no, if their answers could change the
+        verdict, which is then "undecided"; otherwise 0.
     """
 
     group: str = ""
@@ -173,8 +176,8 @@ def check_transport(
     margin
         Largest true gap at which the calibration is still good enough, in (0, 1).
     level
-        Confidence level. A calibration with a gap of at least the margin passes with probability at most (1 −
-        level)/2.
+        Confidence level. A calibration with a gap of at least the margin passes with
+        probability at most (1 − level)/2.
 
     Examples
     --------

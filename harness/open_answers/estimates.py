@@ -35,6 +35,7 @@ from oversight.harness.open_answers.means import (
 )
 from oversight.harness.open_answers.reading import BAD, MISSING, ModelUnits, read_units
 from oversight.harness.open_answers.units import Judgements, check_points, number_values, object_column
+from oversight.harness.output import join_reasons
 
 SCORE, BY_ITEM, MET, NO_ERROR = "score", "score_by_item", "met", "no_error"
 METRICS = (SCORE, MET, NO_ERROR)
@@ -285,6 +286,11 @@ class _Maker:
     widest: float
     doubt: str
 
+    @property
+    def erring(self) -> list[ErrorRates]:
+        """Error rates that give a reason for doubt: the first, and others with wrong replies."""
+        return [rates for place, rates in enumerate(self.rates) if rates.wrong or not place]
+
     def make(self, metric: str, model: str, other: str | None, field: str | None) -> OpenEstimate:
         """Estimate a metric of a model, or the difference of two models.
 
@@ -330,12 +336,10 @@ class _Maker:
         most = least if is_known else self._combine(nothing, sides, HIGH, LOW)[0]
         low, high = self._ends(nothing, least)
         worst_low, worst_high = low, high if is_known else self._ends(nothing, most)[1]
-        why = "; ".join(filter(None, [self.doubt, least.doubt]))
+        why = join_reasons(self.doubt, least.doubt)
         found = replace(nothing, worst_low=worst_low, worst_high=worst_high, why=why)
         if is_bounded:
-            erring = [rates for place, rates in enumerate(self.rates) if rates.wrong or not place]
-            doubts = [found.why, *(rates.doubt for rates in erring)]
-            found = replace(found, why="; ".join(filter(None, doubts)))
+            found = replace(found, why=join_reasons(found.why, *(rates.doubt for rates in self.erring)))
             return _between(found, least, most, len(sides))
         mean = least
         if not is_known:
@@ -387,12 +391,8 @@ class _Maker:
         """
         if not self.rates:
             return found
-        doubts = [
-            rates.doubt
-            for place, rates in enumerate(self.rates)
-            if (rates.wrong or not place) and rates.moves(means[1].value, negatives, width)
-        ]
-        found = replace(found, why="; ".join(filter(None, [found.why, *doubts])))
+        moving = [rates for rates in self.erring if rates.moves(means[1].value, negatives, width)]
+        found = replace(found, why=join_reasons(found.why, *(rates.doubt for rates in moving)))
         rates = self.rates[0]
         if not rates.is_useful:
             return found
@@ -437,7 +437,7 @@ def _allow_for_missing(found: OpenEstimate, *, is_near: bool) -> OpenEstimate:
         f"{found.missing} of {asked} questions have no yes or no, and their answers could move the estimate "
         "too far"
     )
-    return replace(found, why="; ".join(filter(None, [why, found.why])))
+    return replace(found, why=join_reasons(why, found.why))
 
 
 def _between(found: OpenEstimate, least: ItemMean, most: ItemMean, models: int) -> OpenEstimate:

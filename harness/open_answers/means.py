@@ -1,8 +1,8 @@
 """Means over items, from the judged units of one model's answers.
 
-Unit j of item i is *good* if it has positive points and is met, or has negative points and is not met;
-otherwise it is *bad*. With weights w_ij = |points| / (sum of the item's positive points), the score of an
-item is one minus its loss,
+Unit j of item i is *good* if it has positive points and is met, or has negative points
+and is not met; otherwise it is *bad*. With weights w_ij = |points| / (sum of the item's
+positive points), the score of an item is one minus its loss,
 
     s_i = Σ_met points / Σ positive points = 1 − Σ_j w_ij bad_ij,
 
@@ -10,17 +10,19 @@ which is linear in the judgements. With recorded probabilities π, the sums
 
     D_i = Σ_judged w bad/π,   T_i = Σ_judged w/π,   W_i = Σ_all w
 
-have E D_i = loss and E T_i = W_i (Horvitz & Thompson 1952, J. Am. Stat. Assoc. 47). The mean loss ℓ solves
-Σ_i (D_i − ℓ (1 + (T_i − W_i)/W̄)) = 0, that is ℓ = W̄ ΣD/ΣT, a ratio of two unbiased sums (Hájek 1971, in:
-Foundations of Statistical Inference). Items, or clusters of items, are independent; units of one item may
-depend on each other.
+have E D_i = loss and E T_i = W_i (Horvitz & Thompson 1952, J. Am. Stat. Assoc. 47). The
+mean loss ℓ solves Σ_i (D_i − ℓ (1 + (T_i − W_i)/W̄)) = 0, that is ℓ = W̄ ΣD/ΣT, a ratio
+of two unbiased sums (Hájek 1971, in: Foundations of Statistical Inference). Items, or
+clusters of items, are independent; units of one item may depend on each other.
 
-* "met" is the share of units that are met: w is 1 for every unit, and met units are counted, not bad ones.
-* A judge's probabilities q of bad, calibrated on judgements of other items, are a control variate: D_i is
-  Σ_all w q + Σ_judged w (bad − q)/π, with the same expectation for every q (Cassel, Särndal & Wretman 1976,
-  Biometrika 63). The judge is never taken as the truth.
-* A difference of two models is computed item by item, on the items that both answered.
-* "no_error" is the share of answers without a bad unit. An answer counts as 0 if one of its units is judged
+* "met" is the share of units that are met: w is 1 for every unit, and met units are
+counted, not bad ones. * A judge's probabilities q of bad, calibrated on judgements of
+other items, are a control variate: D_i is
+  Σ_all w q + Σ_judged w (bad − q)/π, with the same expectation for every q (Cassel,
+  Särndal & Wretman 1976, Biometrika 63). The judge is never taken as the truth.
+* A difference of two models is computed item by item, on the items that both answered. *
+"no_error" is the share of answers without a bad unit. An answer counts as 0 if one of its
+units is judged
   bad, and as 1 if all are judged good; otherwise it is undecided.
 * The mean of a field counts only the field's units and their positive points. If fields become known only
   when an expert accepts a unit, the score is one minus the field's ΣD divided by ΣT of its positive units.
@@ -53,9 +55,10 @@ def calibrate(
 ) -> FloatArray:
     """Calibrate a judge by cross-fitting: return probabilities that units are bad, shape (U,).
 
-    Items are divided into five folds. For the units of a fold, a logistic regression on the judge's log-odds
-    is fitted to the judged units of the other four folds. With few judgements, or for a unit without a
-    probability of the judge, the result is the weighted mean of the other folds' judgements.
+    Items are divided into five folds. For the units of a fold, a logistic regression on
+    the judge's log-odds is fitted to the judged units of the other four folds. With few
+    judgements, or for a unit without a probability of the judge, the result is the
+    weighted mean of the other folds' judgements.
 
     Parameters
     ----------
@@ -130,8 +133,8 @@ class ItemMean:
     doubt
         Reason why intervals may not be valid; empty if none exists.
     negative
-        Mean over items of the absolute sum of negative points divided by the sum of positive points; 0 if
-        the mean is not a score.
+        Mean over items of the absolute sum of negative points divided by the sum of
+        positive points; 0 if the mean is not a score.
     """
 
     item: IntArray
@@ -156,8 +159,9 @@ class ItemMean:
         Parameters
         ----------
         cluster
-            Cluster number of every item, by the item's index. Both terms are summed over the items of a
-            cluster, because only clusters are independent. None if items are independent.
+            Cluster number of every item, by the item's index. Both terms are summed over
+            the items of a cluster, because only clusters are independent. None if items
+            are independent.
 
         Raises
         ------
@@ -326,8 +330,8 @@ def clipped_score(units: ModelUnits, fill: str, field: str | None) -> ItemMean:
 def _first_asked(units: ModelUnits) -> ModelUnits:
     """If units were asked about in order, mark all except the first unit of each answer as not asked.
 
-    Later units are ignored because the replies about earlier units decided whether later ones were asked
-    about.
+    Later units are ignored because the replies about earlier units decided whether later
+    ones were asked about.
     """
     ordered = units.order > 0
     if (ordered & (units.propensity == 0)).any():
@@ -380,9 +384,9 @@ def _with_judge(
 def _doubt_weights(whole: FloatArray, share: float, residual: FloatArray) -> str:
     """Return a reason for doubt if a few items with large negative points decide a mean; otherwise empty.
 
-    An item can lose at most W, the sum of its weights. If most items lose most of their W, the mean depends
-    mainly on the few items with a large W. The error of a normal approximation is measured by the skewness of
-    W over the N items, divided by √N.
+    An item can lose at most W, the sum of its weights. If most items lose most of their
+    W, the mean depends mainly on the few items with a large W. The error of a normal
+    approximation is measured by the skewness of W over the N items, divided by √N.
     """
     centred = whole - whole.mean()
     spread = float((centred**2).mean())

@@ -34,7 +34,7 @@ from oversight.harness.estimate import (
 )
 from oversight.harness.open_answers.estimates import SCORE, OpenEstimate, OpenResult
 from oversight.harness.open_answers.judged_study import JudgedStudy, estimate_study, read_judged
-from oversight.harness.output import counted, did_you_mean
+from oversight.harness.output import counted, did_you_mean, join_reasons
 from oversight.harness.store import PlannedLook, Store
 
 _MANY_MISSING = 0.02
@@ -163,7 +163,7 @@ def _check(judged: JudgedStudy, items: int, verdict: GateVerdict, model: str, ba
     return GateCheck(
         model=model,
         baseline=baseline,
-        verdict=verdict.withheld("; ".join(filter(None, [verdict.why, *whys]))) if whys else verdict,
+        verdict=verdict.withheld(join_reasons(verdict.why, *whys)) if whys else verdict,
         remarks=[told] if waiting else [],
         quantity="score",
     )

@@ -1,9 +1,10 @@
 """Units of open answers, and the tables that draws and estimates use.
 
-An *answer* is the text that a model wrote for an item. A *unit* is a criterion of the item's rubric (met or
-not met; its points may be negative), or a claim of one answer (true or not; a whole answer can also be a
-claim). A *question* shows an answer and a unit to an expert. Equal claims in answers of several models are
-one question. If several answers are equal, a criterion is asked about only once for all of them.
+An *answer* is the text that a model wrote for an item. A *unit* is a criterion of the
+item's rubric (met or not met; its points may be negative), or a claim of one answer (true
+or not; a whole answer can also be a claim). A *question* shows an answer and a unit to an
+expert. Equal claims in answers of several models are one question. If several answers are
+equal, a criterion is asked about only once for all of them.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ class UnitTable:
     item, model, answer, unit
         Shape (R,): ids. A model has at most one answer per item.
     points, field
-        Shape (R,): points of an answer that meets the unit, negative for something an answer should not do;
-        and the field whose experts can judge the unit, None if unknown.
+        Shape (R,): points of an answer that meets the unit, negative for something an
+        answer should not do; and the field whose experts can judge the unit, None if
+        unknown.
     question
         Shape (R,): index of the question; one judgement answers all rows with the same index.
 
@@ -107,12 +109,13 @@ class Judgements(UnitTable):
     asked
         Whether the row's expert was asked.
     propensity
-        Probability, fixed before any reply, that the unit is asked about. With the scheme "first no", it is
-        the probability that the unit is the first of its answer to be asked about. NaN if the unit was not
-        drawn, or was asked about only as a control question.
+        Probability, fixed before any reply, that the unit is asked about. With the scheme
+        "first no", it is the probability that the unit is the first of its answer to be
+        asked about. NaN if the unit was not drawn, or was asked about only as a control
+        question.
     order
-        Place, counted from 1, at which the unit of its answer is asked about with the scheme "first no"; 0
-        with the other schemes.
+        Place, counted from 1, at which the unit of its answer is asked about with the
+        scheme "first no"; 0 with the other schemes.
     expert
         Expert who is or would be asked; None if the unit was not drawn.
     reply

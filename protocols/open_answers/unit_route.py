@@ -68,9 +68,9 @@ class RoutedUnits:
 def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
     """Draw units and experts if nothing was drawn yet, and add the due questions to the experts' queues.
 
-    A drawn question is due if it was not asked yet, or if its expert said "not my field" and another expert
-    is next in line. With ``draw = "first no"``, the question about an answer's next unit is due only if all
-    earlier units of this answer are met.
+    A drawn question is due if it was not asked yet, or if its expert said "not my field"
+    and another expert is next in line. With ``draw = "first no"``, the question about an
+    answer's next unit is due only if all earlier units of this answer are met.
 
     Parameters
     ----------
@@ -80,13 +80,13 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
     Raises
     ------
     BadInput
-        If no model was run; if `questions` is given although questions were drawn before; or if study.toml
-        requests an overlap although every field has only one expert.
+        If no model was run; if `questions` is given although questions were drawn before;
+        or if study.toml requests an overlap although every field has only one expert.
     ModelError
         If the splitter or the judge does not reply; replies received before are stored and used next time.
     DataError
-        If a rubric is invalid, a field has no expert in the roster, or the file of gold units is invalid or
-        differs from the stored gold; nothing is drawn then.
+        If a rubric is invalid, a field has no expert in the roster, or the file of gold
+        units is invalid or differs from the stored gold; nothing is drawn then.
     """
     refuse_mark(study.store_url)
     if questions is not None and questions < 1:
@@ -222,8 +222,9 @@ def _put_due(study: Study, store: Store, frame: Frame, items: Mapping[str, Item]
 def _find_colleagues(store: Store, frame: Frame, roster: Roster) -> dict[str, list[str]]:
     """Return, for each asked question, the experts of its field who could be a second expert.
 
-    These experts were not drawn for the question, and the question was not reassigned to them. If a unit's
-    field is unknown, the unit's question is included only after an expert answered it with yes or no.
+    These experts were not drawn for the question, and the question was not reassigned to
+    them. If a unit's field is unknown, the unit's question is included only after an
+    expert answered it with yes or no.
     """
     drawn, units = store.open_answers.read_draw(), {unit.id: unit for unit in frame.units}
     said = store.replies(panel=False).find_values([row.question_id for row in drawn if row.question_id])
@@ -252,8 +253,8 @@ def find_due(
 ) -> tuple[list[DrawnExpert], set[int]]:
     """Find the questions that are due now.
 
-    Returns the rows of the draw whose question is due, one per question, and the `number` of each question
-    that may become due when an earlier question is answered.
+    Returns the rows of the draw whose question is due, one per question, and the `number`
+    of each question that may become due when an earlier question is answered.
 
     Parameters
     ----------
