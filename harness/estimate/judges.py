@@ -128,6 +128,15 @@ def fit_answers(
         Shape (n,): 1 for yes, 0 for no.
     center, spread
         Shape (F,): mean and standard deviation of the normal prior of each parameter.
+
+    Examples
+    --------
+    >>> def look(parameters):
+    ...     p = np.repeat(1 / (1 + np.exp(-parameters)), 4)
+    ...     return p, lambda: (1 - p)[:, None]
+    >>> answer = np.array([1.0, 1.0, 1.0, 0.0])
+    >>> float(fit_answers(look, answer, np.zeros(1), np.ones(1))[0].round(2)[0])
+    0.51
     """
     precision = spread**-2.0
 
@@ -304,7 +313,13 @@ def judge_probabilities(judges: Sequence[PredictionColumns], n_options: IntArray
 
 
 def score_ranks(values: FloatArray) -> FloatArray:
-    """Compute normal scores of ranks; ties share their mean rank. Scores are 0 if all values are equal."""
+    """Compute normal scores of ranks; ties share their mean rank. Scores are 0 if all values are equal.
+
+    Examples
+    --------
+    >>> score_ranks(np.array([0.2, 0.9, 0.2])).round(2).tolist()
+    [-0.43, 0.97, -0.43]
+    """
     kinds, place, number = np.unique(values, return_inverse=True, return_counts=True)
     if kinds.size < 2:
         return np.zeros(len(values))
