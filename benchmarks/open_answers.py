@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from itertools import combinations, product
 from multiprocessing import get_context
@@ -247,8 +247,7 @@ def add_controls(design: Design, judgements: Judgements, seed: int) -> Judgement
         reply=say(is_met, design.right, np.random.default_rng(seed)),
         gold=np.where(is_met, "yes", "no").astype(object),
     )
-    names = [field.name for field in fields(control)]
-    return Judgements(**{x: np.concatenate([getattr(judgements, x), getattr(control, x)]) for x in names})
+    return judgements.append(control)
 
 
 def find_experts(design: Design) -> dict[str, str]:

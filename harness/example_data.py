@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from oversight.harness.arrays import FloatArray
     from oversight.harness.judges import JudgedQuestions, JudgeProbabilities
-    from oversight.harness.open_answers import Judgements
+    from oversight.harness.open_answers import Judgements, UnitTable
     from oversight.harness.panel import Panel
 
 
@@ -78,6 +78,24 @@ def example_judge() -> tuple[FloatArray, JudgeProbabilities, JudgedQuestions]:
     return p, judge, asked
 
 
+def example_units() -> UnitTable:
+    """Return the units of twelve open answers, one criterion each.
+
+    Examples
+    --------
+    >>> example_units().answer.tolist()[-1]
+    'a11'
+    """
+    from oversight.harness.open_answers import Frame
+    from oversight.harness.store import StoredAnswer, StoredUnit
+
+    places = range(12)
+    return Frame(
+        answers=[StoredAnswer(f"i{j}", "m", f"a{j}", f"{j} mg") for j in places],
+        units=[StoredUnit(f"c{j}", f"i{j}", "", 0, "names the dose", 1.0, "law", "rubric") for j in places],
+    ).table
+
+
 def example_judgements() -> Judgements:
     """Return judgements of twelve open answers by the law expert "ann"; nine answers meet their criterion.
 
@@ -86,9 +104,8 @@ def example_judgements() -> Judgements:
     >>> (example_judgements().reply == "yes").sum()
     np.int64(9)
     """
-    from oversight.harness.open_answers import OpenAnswer, Unit, cross_units, draw_questions, join_replies
+    from oversight.harness.open_answers import draw_questions, join_replies
 
-    units = [Unit(f"c{j}", f"i{j}", "names the dose", field="law") for j in range(12)]
-    table = cross_units(units, [OpenAnswer(f"a{j}", f"i{j}", "m", f"{j} mg") for j in range(12)])
+    table = example_units()
     drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
     return join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)

@@ -1,4 +1,4 @@
-from .broker import Broker as Broker
+from .broker import Broker as Broker, open_broker as open_broker
 from .host import (
     FailureTimes as FailureTimes, DryRunBroker as DryRunBroker, Workbench as Workbench,
     WorkflowHost as WorkflowHost, read_failure_time as read_failure_time, stamp_failure as stamp_failure,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -39,6 +39,7 @@ from oversight.harness.llm import (
     Price,
     Request,
     Reservation,
+    RunTerms,
     ServedModel,
 )
 from oversight.harness.output import make_storable
@@ -347,36 +348,6 @@ class Broker(RequestDraws):
         self._refusals = 0
         self._first_refusal = asyncio.Lock()
 
-    @classmethod
-    def for_model(
-        cls,
-        model: Model,
-        settings: ModelSection,
-        *,
-        budget: Budget,
-        price: Price | None,
-        store: Store,
-        note: Note | None = None,
-        workers: int = 1,
-        holds_lost: bool = False,
-    ) -> Broker:
-        """Create the broker of a model in study.toml; the model's `concurrency` applies to each worker."""
-        return cls(
-            model,
-            name_model(settings),
-            budget=budget,
-            price=price,
-            store=store,
-            tries=settings.tries,
-            limiter=Limiter(
-                workers * settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute
-            ),
-            is_billed=not (settings.python or settings.command),
-            note=note,
-            holds_lost=holds_lost,
-            recognise=ServedModel(settings, settings.answers_as).recognise,
-        )
-
     async def close(self) -> None:
         """Stop sending calls, and wait until sent calls are stored, because they are paid for."""
         await self._calls.close()
@@ -510,6 +481,46 @@ class Broker(RequestDraws):
                 await self._cache.store_call(call.lose(change.under_way, self._price))
 
         return note
+
+
+@asynccontextmanager
+async def open_broker(
+    settings: ModelSection,
+    terms: RunTerms,
+    *,
+    store: Store,
+    budget: Budget,
+    price: Price | None,
+    note: Note | None = None,
+    holds_lost: bool = False,
+    checks: bool = True,
+) -> AsyncIterator[Broker]:
+    """Open a model of study.toml with its broker; the model's `concurrency` applies to each worker.
+
+    With `checks`, an endpoint that cannot be reached raises FatalModelError.
+    """
+    model, workers = terms.workers.make_model(settings), terms.workers.number
+    broker = Broker(
+        model,
+        name_model(settings),
+        budget=budget,
+        price=price,
+        store=store,
+        tries=settings.tries,
+        limiter=Limiter(
+            workers * settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute
+        ),
+        is_billed=not (settings.python or settings.command),
+        note=note,
+        holds_lost=holds_lost,
+        recognise=ServedModel(settings, settings.answers_as).recognise,
+    )
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(model.close)
+        stack.push_async_callback(broker.close)
+        if checks:
+            await model.check()
+        yield broker
 
 
 def _describe(error: ModelError) -> str:

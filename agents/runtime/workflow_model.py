@@ -17,7 +17,7 @@ from typing import Any
 from uuid import uuid4
 
 from oversight.agents.programs import PromptFormat, Role
-from oversight.agents.runtime.broker import Broker
+from oversight.agents.runtime.broker import open_broker
 from oversight.agents.runtime.host import ProgramRunner, Workbench
 from oversight.agents.runtime.program_answers import answer_items, dry_run_program
 from oversight.agents.runtime.request_draws import CallUsage
@@ -272,30 +272,25 @@ def run_workflow(
     workers, settings = terms.workers, plan.settings
 
     async def answer_all() -> CallUsage:
-        model = workers.make_model(settings)
-        broker = Broker.for_model(
-            model,
-            settings,
-            budget=budget,
-            price=target.price,
-            store=store,
-            note=note,
-            workers=workers.number,
-            holds_lost=terms.uncertain == "hold" and not retry_failed,
-        )
-
         async def answer(portion: Sequence[Item]) -> None:
             rows = [(spec.id, found) for found in await answer_items(plan.program, portion, bench)]
             store.runs.store_predictions(rows)
             check()
             progress.wrote(rows)
 
-        async with AsyncExitStack() as stack:
-            stack.push_async_callback(model.close)
-            await model.check()
-            sandbox = await stack.enter_async_context(open_sandbox(plan.tier))
-            # Close the broker before the sandbox, which closes slowly while calls are being sent.
-            stack.push_async_callback(broker.close)
+        async with (
+            # The broker is closed before the sandbox, which closes slowly while calls are being sent.
+            open_sandbox(plan.tier) as sandbox,
+            open_broker(
+                settings,
+                terms,
+                store=store,
+                budget=budget,
+                price=target.price,
+                note=note,
+                holds_lost=terms.uncertain == "hold" and not retry_failed,
+            ) as broker,
+        ):
             bench = Workbench(broker, find_runner(sandbox, workers), plan.roles, plan.shape)
             await _in_portions([items[i] for i in left], workers.number * settings.concurrency, answer)
         return broker.spent

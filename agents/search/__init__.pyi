@@ -1,4 +1,4 @@
-from .checked_settings import optimiser_name as optimiser_name
+from .setup import optimiser_name as optimiser_name
 from .confirmation import confirm_finalists as confirm_finalists
 from .context import SearchContext as SearchContext
 from .fitness.archive import Archive as Archive
@@ -16,4 +16,4 @@ from .setup import (
     prepare_search as prepare_search, resume_search as resume_search,
 )
 from .view.exported import read_exported_parts as read_exported_parts
-from .view.search_parts import whole_archive as whole_archive
+from .view.candidate import whole_archive as whole_archive

@@ -107,7 +107,7 @@ def decide(
     items = context.items("confirm")
     fresh = None
     if items:
-        answers = context.archive.matrix(finalists, items)
+        answers = context.archive.table.options(finalists, items)
         fresh = score_items(answers, context.labels["confirm"], context.estimator)
         mean, variance, level = _update(mean, variance, level, (fresh, context.labels["confirm"].cluster))
     ranking = sorted(

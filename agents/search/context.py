@@ -165,9 +165,9 @@ class SearchContext:
 
     def find_complete(self, ids: Sequence[str]) -> set[str]:
         """Return the candidates with answers to all selection items."""
-        items, runs = self.items("select"), range(self.section.replicates)
-        fewest = np.min([self.archive.count_answers(ids, items, run) for run in runs], axis=0)
-        return {c for c, number in zip(ids, fewest, strict=True) if number == len(items)}
+        items, there = self.items("select"), self.archive.table.is_there
+        done = [there(ids, items, run).all(axis=1) for run in range(self.section.replicates)]
+        return {ids[j] for j in np.flatnonzero(np.all(done, axis=0))}
 
     def find_finalists(self) -> list[str]:
         """Return the candidates with the best posterior means.
@@ -200,8 +200,9 @@ class SearchContext:
     def _hold_against(self, candidate: str, portion: Sequence[Item]) -> list[JudgedAnswer]:
         """Judge a candidate's answers to the feedback items in `portion` by the experts' labels."""
         items, labelled = self.items("feedback"), self.labels["feedback"]
-        scores = score_items(self.archive.matrix([candidate], items), labelled, OUTCOME)[0]
+        scores = score_items(self.archive.table.options([candidate], items), labelled, OUTCOME)[0]
         row = {item.id: i for i, item in enumerate(items)}
+        predictions = self.archive.table.predictions(candidate, portion)
         return [
             JudgedAnswer(
                 item=item,
@@ -210,7 +211,7 @@ class SearchContext:
                 settled=bool(labelled.truth[i] >= 0),
                 refuted=prediction.option is None or scores[i] < (1 if labelled.truth[i] >= 0 else 0.5),
             )
-            for item, prediction in zip(portion, self.archive.predictions(candidate, portion), strict=True)
+            for item, prediction in zip(portion, predictions, strict=True)
             for i in (row[item.id],)
         ]
 

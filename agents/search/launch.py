@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -17,24 +17,25 @@ from oversight.agents.runtime import (
     Workbench,
     answer_items,
     dry_run_program,
+    find_runner,
     name_model,
+    open_broker,
     replay_program,
 )
 from oversight.agents.sandbox import Sandbox, open_sandbox
-from oversight.agents.search.answering import open_answering
-from oversight.agents.search.checked_settings import optimiser_name, price_of
 from oversight.agents.search.confirmation import confirm_finalists
 from oversight.agents.search.context import PORTION, SearchContext
 from oversight.agents.search.loop import ASK_AGAIN, RAISE, Ended, search
 from oversight.agents.search.policies.model_policies import Adas, AFlow, Reflect
 from oversight.agents.search.policies.optimizer import Optimizer, write_guide
 from oversight.agents.search.policies.proposal import Policy
-from oversight.agents.search.policies.recombine import Recombine, Wordings
-from oversight.agents.search.setup import model_name
-from oversight.harness import BudgetSpent, FloatArray, TransientModelError
+from oversight.agents.search.policies.recombine import Recombine, read_wordings
+from oversight.agents.search.setup import model_name, optimiser_name, price_of
+from oversight.harness import BadInput, BudgetSpent, FloatArray, TransientModelError
 from oversight.harness.config import SearchSection, Study
-from oversight.harness.llm import DEFAULT_TERMS, RunTerms
-from oversight.harness.store import Store
+from oversight.harness.llm import DEFAULT_TERMS, Budget, Price, RunTerms
+from oversight.harness.output import say
+from oversight.harness.store import SEARCHES, Store
 from oversight.harness.types import Item, Program
 
 META_CALLS = {"recombine": 0, "reflect": 1, "aflow": 1, "adas": 3}
@@ -151,7 +152,7 @@ def _sample_items(context: SearchContext) -> list[Item]:
 def _draw_children(context: SearchContext) -> list[Program]:
     """Derive programs with `Recombine`; their estimated cost stands for that of any policy's proposals."""
     rng = np.random.default_rng(0)
-    proposer = Recombine(Wordings.bundled().with_roles(role.text for role in context.roles))
+    proposer = Recombine(read_wordings(role.text for role in context.roles))
     programs = context.programs
     pairs = rng.integers(len(programs), size=(_DRAWS, 2))
     edited = (proposer.edit(programs[a].source, programs[b].source, rng)[1] for a, b in pairs)
@@ -246,16 +247,17 @@ async def continue_search(
             "--set search.tokens=N sets another cap"
         )
         context = replace(context, section=context.section.model_copy(update={"tokens": cap}))
-    section = context.section
-    name, writer = model_name(study, section.model), optimiser_name(study, section)
-    async with AsyncExitStack() as stack:
-        sandbox = await stack.enter_async_context(open_sandbox(section.tier))
-        opening = open_answering(study, store, context, sandbox, terms, name, writer)
-        answering = await stack.enter_async_context(opening)
+    name = model_name(study, context.section.model)
+    async with (
+        open_sandbox(context.section.tier) as sandbox,
+        _open_brokers(study, store, context, terms) as (broker, writer),
+    ):
         progress(f"sandbox: {sandbox.name}")
+        runner = find_runner(sandbox, terms.workers)
+        bench = Workbench(broker, runner, context.roles, context.shape, blames_program=True)
         context = replace(
             context,
-            evaluate=answering.evaluate,
+            evaluate=lambda program, items, run: answer_items(program, items, bench, run),
             check=lambda program: check_program(context, sandbox, program),
             retell=lambda program, item: replay_program(
                 program,
@@ -270,8 +272,67 @@ async def continue_search(
         )
         ended = _end_as_named(context)
         if ended is None:
-            ended = await search(context, make_policy(context, sandbox, answering.writer))
+            ended = await search(context, make_policy(context, sandbox, writer))
         return await _confirm(context, ended) if ended.is_whole else ended
+
+
+@asynccontextmanager
+async def _open_brokers(
+    study: Study, store: Store, context: SearchContext, terms: RunTerms
+) -> AsyncIterator[tuple[Broker, Broker | None]]:
+    """Open the broker of the model that answers, and that of the model that writes programs, if any."""
+    section = context.section
+    name, writer = model_name(study, section.model), optimiser_name(study, section)
+    budget = Budget(section.usd, section.tokens, price_of(study, name))
+    runs = {context.id: f"search {context.id}", SEARCHES: "a search of this study"}
+    with store.locks.hold(runs, wait=terms.wait, take_over=terms.take_over, tell=say):
+        _refuse_changed_items(store, context)
+        _charge_before(study, store, context.id, budget)
+        async with AsyncExitStack() as stack:
+            brokers = dict[str, Broker]()
+            for other in dict.fromkeys((name, writer)) if writer else (name,):
+                cost = price_of(study, other)
+                opening = open_broker(
+                    study.model(other),
+                    terms,
+                    store=store,
+                    budget=budget.at(cost),
+                    price=cost,
+                    holds_lost=terms.uncertain == "hold",
+                    # Check all models before the library's workflows make paid calls.
+                    checks=not context.archive.candidates,
+                )
+                brokers[other] = await stack.enter_async_context(opening)
+            yield brokers[name], brokers.get(writer)
+
+
+def _refuse_changed_items(store: Store, context: SearchContext) -> None:
+    """Raise an error if another command changed one of the search's items after `context` was read."""
+    items = [item for part in context.archive.splits.values() for item in part]
+    stored = store.content.find_items([item.id for item in items])
+    for item in items:
+        now = stored.get(item.id)
+        if now is None or (now.text, now.options) != (item.text, item.options):
+            raise BadInput(f"item {item.id!r} was removed or corrected meanwhile; run the command again")
+
+
+def _charge_before(study: Study, store: Store, search: str, budget: Budget) -> None:
+    """Charge the budget with all calls made since a search began, at the prices stored with the calls.
+
+    A call without a stored price does not record its model, so it is charged at the highest price of the
+    study's models.
+    """
+    usd, tokens, unpriced = store.searches.read_spent(search)
+    known = [price for name in study.models if (price := price_of(study, name))]
+    if known and any(unpriced):
+        highest = Price(max(price.input for price in known), max(price.output for price in known))
+        if more := highest.dollars(*unpriced):
+            say(
+                f"search {search}: calls were made before their price was known; their {sum(unpriced):,} "
+                f"tokens are charged at the highest price of the study's models, ${more:.2f}"
+            )
+        usd += more
+    budget.charge_amounts(usd, tokens)
 
 
 def _end_as_named(context: SearchContext) -> Ended | None:
@@ -286,7 +347,7 @@ def _end_as_named(context: SearchContext) -> Ended | None:
     return Ended(
         "the search ended at a cap, and its winner can no longer change; start another search with another "
         "seed",
-        sum(key.startswith("slot/") for key in events),
+        len(context.archive.slots),
     )
 
 
@@ -336,7 +397,7 @@ def _grams(text: str) -> set[tuple[str, ...]]:
 def make_policy(context: SearchContext, sandbox: Sandbox, broker: Broker | None) -> Policy:
     """Create the proposer that the settings name."""
     if context.section.policy == "recombine" or broker is None:
-        return Recombine(Wordings.bundled().with_roles(role.text for role in context.roles))
+        return Recombine(read_wordings(role.text for role in context.roles))
     policies: dict[str, Callable[[Optimizer], Policy]] = {"adas": Adas, "aflow": AFlow, "reflect": Reflect}
     section = context.section
     optimiser = Optimizer(

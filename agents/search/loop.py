@@ -69,9 +69,9 @@ async def race(context: SearchContext, slot: int, candidate: str, seen: Sequence
 
 def rivals(context: SearchContext, seen: Sequence[str], n: int) -> list[str]:
     """Return the proposals in `seen` that answered all of the first n selection items."""
-    archive, items = context.archive, context.items("select")[:n]
-    made = [c for c in seen if archive.candidates[c].slot >= 0]
-    return [c for c, number in zip(made, archive.count_answers(made, items), strict=True) if number == n]
+    made = [c for c in seen if context.archive.candidates[c].slot >= 0]
+    done = context.archive.table.is_there(made, context.items("select")[:n]).all(axis=1)
+    return [made[j] for j in np.flatnonzero(done)]
 
 
 def why_dropped(board: Board, candidate: str, rivals: Sequence[str], n: int, share: float) -> str:

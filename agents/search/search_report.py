@@ -5,12 +5,11 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TypeVar
 
 import numpy as np
 
-from oversight.agents.search.checked_settings import check_settings
 from oversight.agents.search.confirmation import Winner, decide
 from oversight.agents.search.context import SearchContext
 from oversight.agents.search.fitness.archive import Archive
@@ -19,13 +18,14 @@ from oversight.agents.search.fitness.empirical_bayes import compare_paired
 from oversight.agents.search.fitness.scores import score_items
 from oversight.agents.search.item_splits import UNTESTED, AnswerGaps, know_rates
 from oversight.agents.search.loop import TWICE
+from oversight.agents.search.setup import check_settings
 from oversight.agents.standalone import Workflow
 from oversight.harness import BadInput, EstimateError
 from oversight.harness.analysis import OpenStudy, true_accuracy
 from oversight.harness.columns import LabelColumns, PredictionColumns, mark
 from oversight.harness.config import Study
 from oversight.harness.estimate import accuracy, collected_part, compare, explain_failures
-from oversight.harness.output import counted
+from oversight.harness.output import counted, join_reasons
 from oversight.harness.report import SearchedCandidate, SearchedWinner, SearchReport
 from oversight.harness.store import Store
 from oversight.harness.types import Candidate, Estimate, Item, Prediction, PredictionStatus, Standing
@@ -48,7 +48,7 @@ def report_search(
     except EstimateError:
         board = None  # no candidate has an answer yet
     events = archive.events
-    slots = [e for key, e in events.items() if key.startswith("slot/")]
+    slots = archive.slots
     return SearchReport(
         study=study.study.name,
         id=context.id,
@@ -99,8 +99,8 @@ def export_winner(context: SearchContext) -> Workflow:
 def a_a(context: SearchContext, board: Board | None) -> str:
     """Return a text on the A/A test, which compares the start workflow with its own second run."""
     items = context.items("select")
-    pair = [context.archive.matrix([context.start], items, run) for run in (0, TWICE)]
-    if board is None or context.archive.count_answers([context.start], items, TWICE)[0] < len(items):
+    pair = [context.archive.table.options([context.start], items, run) for run in (0, TWICE)]
+    if board is None or not context.archive.table.is_there([context.start], items, TWICE).all():
         return "not run yet"
     labels = context.labels["select"]
     first, second = (score_items(y, labels, context.estimator)[0] for y in pair)
@@ -123,7 +123,7 @@ def report_candidates(
     fitness = {c: board.standing(c) for c in board.ids} if board else {}
     done = context.find_complete(list(archive.candidates))
     front = pareto({c: standing for c, standing in fitness.items() if c in done})
-    answers = archive.count_answers(list(archive.candidates), archive.splits["select"]).tolist()
+    answers = archive.table.is_there(list(archive.candidates), archive.splits["select"]).sum(axis=1)
     return [
         SearchedCandidate(
             id=c,
@@ -132,7 +132,7 @@ def report_candidates(
             op=candidate.op,
             parents=candidate.parents,
             note=candidate.note,
-            answers=number,
+            answers=int(number),
             standing=_within(fitness[c], board) if board and c in fitness else None,
             on_front=c in front,
             raced_out=c in fitness and c not in done,
@@ -187,20 +187,16 @@ def report_winner(
     noted = archive.events["winner"]
     found = _within(decide(context, list(noted["finalists"]), str(noted["candidate"]), board), board)
     items = context.items("test")
-    tested = {c: archive.predictions(c, items) for c in (found.id, context.start)}
+    tested = {c: archive.table.predictions(c, items) for c in (found.id, context.start)}
     columns = {c: PredictionColumns.of(p, labels.index) for c, p in tested.items()}
     own = _test_labels(items, whole)
     estimates = [_estimate(predictions, own, gaps) for predictions in columns.values()]
     truths = [true_accuracy(p, truth) if truth is not None and items else None for p in tested.values()]
+    told = asdict(found)
+    del told["finalists"]
     return SearchedWinner(
-        id=found.id,
+        **told,
         name=archive.candidates[found.id].program.name,
-        naive=found.naive,
-        reported=found.reported,
-        sd=found.sd,
-        low=found.low,
-        high=found.high,
-        confirmed=found.confirmed,
         test=estimates[0][0],
         start_test=estimates[-1][0],
         untested="; ".join(dict.fromkeys(why for _, why in estimates if why)) if items else UNTESTED,
@@ -250,7 +246,7 @@ def _with_tests(
         return found
     labels, gaps = know_rates(OpenStudy(study, store).labels)
     own = _test_labels(items, labels)
-    said = {c.id: context.archive.predictions(c.id, items) for c in found}
+    said = {c.id: context.archive.table.predictions(c.id, items) for c in found}
     return [
         replace(c, test=_estimate(PredictionColumns.of(said[c.id], labels.index), own, gaps)[0])
         if said[c.id]
@@ -283,7 +279,7 @@ def _estimate(
     except EstimateError as error:
         return None, str(error)
     missing = gaps.explain(found.clipped, found.low, found.high)
-    return replace(found, why="; ".join(filter(None, (found.why, missing)))), ""
+    return replace(found, why=join_reasons(found.why, missing)), ""
 
 
 def find_failed_checks(predictions: PredictionColumns, labels: LabelColumns) -> str:
@@ -298,10 +294,10 @@ def find_failed_checks(predictions: PredictionColumns, labels: LabelColumns) -> 
 def _doubt_winner(archive: Archive, winner: Winner, labels: LabelColumns, gaps: AnswerGaps) -> str:
     """Return why the results on selection and confirmation items may be invalid; empty if no check failed."""
     items = (*archive.splits["select"], *archive.splits.get("confirm", ()))
-    predictions = PredictionColumns.of(archive.predictions(winner.id, items), labels.index)
+    predictions = PredictionColumns.of(archive.table.predictions(winner.id, items), labels.index)
     failed = find_failed_checks(predictions, _test_labels(items, labels)) if len(predictions) else ""
     missing = gaps.explain(min(1.0, max(0.0, winner.reported)), winner.low, winner.high)
-    return "; ".join(filter(None, (failed, missing)))
+    return join_reasons(failed, missing)
 
 
 def _difference(
@@ -346,5 +342,4 @@ def count_spent(archive: Archive) -> dict[str, int]:
     A call that several answers share is counted for each answer. Answers about removed items do not count.
     """
     spent = {split: archive.table.sum_tokens(items) for split, items in archive.splits.items()}
-    slots = (e for key, e in archive.events.items() if key.startswith("slot/"))
-    return {**spent, "optimiser": sum(int(str(s.get("tokens", 0))) for s in slots)}
+    return {**spent, "optimiser": sum(int(str(slot.get("tokens", 0))) for slot in archive.slots)}

@@ -112,15 +112,17 @@ def read_answers(answers: Mapping[str, Any], item: Item, kind: str) -> tuple[flo
     (0.9, 0.2)
     """
     if kind == "choice":
-        told = _field(answers, "answer", kind, "probabilities", dict)
+        told = _field(answers, "answer", kind, "probabilities")
+        if not isinstance(told, dict):
+            raise BadInput(f"answer: 'probabilities' must be an object, is {shorten(str(told))}")
         vector = tuple(_check(told.get(option), f"answer: {option!r}") for option in item.options)
         if abs(sum(vector) - 1) > 0.02:
             raise BadInput(f"the probabilities of a choice must sum to 1, but sum to {sum(vector):.3g}")
         return vector
     names = [f"option{j}" for j in range(1, len(item.options) + 1)]
     if kind == "noul":
-        return tuple(_check(_field(answers, n, kind, "noul", float), n) for n in names)
-    return tuple(_expected_level(_field(answers, n, kind, "probabilities", object), n) for n in names)
+        return tuple(_check(_field(answers, n, kind, "noul"), n) for n in names)
+    return tuple(_expected_level(_field(answers, n, kind, "probabilities"), n) for n in names)
 
 
 def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> AskedJudge:
@@ -240,14 +242,11 @@ def _read_reply(status: int, body: bytes, item: Item, kind: str) -> tuple[tuple[
         raise BadInput(f"{where}: {error}") from None
 
 
-def _field(answers: Mapping[str, Any], name: str, kind: str, field: str, wanted: type) -> Any:
+def _field(answers: Mapping[str, Any], name: str, kind: str, field: str) -> Any:
     answer = answers.get(name)
     if not isinstance(answer, dict) or answer.get("type", kind) != kind or field not in answer:
         raise BadInput(f"question {name!r}: no answer of type {kind!r} has the field {field!r}")
-    value = answer[field]
-    if wanted is dict and not isinstance(value, dict):
-        raise BadInput(f"{name}: {field!r} must be an object, is {shorten(str(value))}")
-    return value
+    return answer[field]
 
 
 def _check(value: Any, where: str) -> float:
@@ -258,14 +257,12 @@ def _check(value: Any, where: str) -> float:
 
 def _expected_level(told: Any, name: str) -> float:
     """Return the expected level of a score question divided by the highest level, in [0, 1]."""
-    values = list(told.values()) if isinstance(told, dict) else told
-    if isinstance(told, dict) and set(told) == set(LEVELS):
-        values = [told[level] for level in LEVELS]
-    elif isinstance(told, dict) and set(told) == {str(j) for j in range(len(LEVELS))}:
-        values = [told[str(j)] for j in range(len(LEVELS))]
-    if not isinstance(values, list) or len(values) != len(LEVELS):
+    for keys in (LEVELS, [str(j) for j in range(len(LEVELS))]):
+        if isinstance(told, dict) and set(told) == set(keys):
+            told = [told[key] for key in keys]
+    if not isinstance(told, list) or len(told) != len(LEVELS):
         raise BadInput(f"{name}: needs {len(LEVELS)} probabilities, one per level")
-    shares = [_check(value, name) for value in values]
+    shares = [_check(value, name) for value in told]
     total = sum(shares)
     if total <= 0:
         raise BadInput(f"{name}: the probabilities of the levels are all 0")

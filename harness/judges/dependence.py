@@ -19,7 +19,7 @@ from oversight.harness.arrays import FloatArray
 from oversight.harness.estimate import clopper_pearson, count_effective
 from oversight.harness.judges.probabilities import JudgeProbabilities
 from oversight.harness.judges.questions import JudgedQuestions
-from oversight.harness.judges.shares import Measure, by_cluster
+from oversight.harness.judges.shares import Measure
 
 LEAST_ERRORS = 10
 """Smallest number of errors, and of right answers, of each machine for a correlation."""
@@ -127,7 +127,7 @@ def _correlate(
     a, b = a / np.sqrt(share @ a**2), b / np.sqrt(share @ b**2)
     value = float(share @ (a * b))
     influence[both] = share * (a * b - value * (a**2 + b**2) / 2)
-    se = float(np.sqrt((by_cluster(influence, questions.cluster) ** 2).sum()))
+    se = float(np.sqrt((np.bincount(questions.cluster, influence) ** 2).sum()))
     if value > _CERTAIN:
         # If both judges err on the same questions, the correlation's variance is estimated as 0. So the lower
         # limit is computed from an upper bound of the share of questions on which only one of them errs.
@@ -162,7 +162,7 @@ def _worth(
             return Measure.withheld(f"{one.first} and {one.second}: {one.correlation.why}")
     mean = float(np.mean([value for value in values if value is not None]))
     n = min(one.correlation.n for one in between)
-    se = float(np.sqrt((by_cluster(np.mean(influences, axis=0), questions.cluster) ** 2).sum()))
+    se = float(np.sqrt((np.bincount(questions.cluster, np.mean(influences, axis=0)) ** 2).sum()))
     low, high = _fisher(min(mean, _CERTAIN), se, level, min(errors))
 
     def judges(correlation: float) -> float:

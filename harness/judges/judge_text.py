@@ -15,12 +15,11 @@ from oversight.harness.judges.study_judges import (
     CorrectedAccuracy,
     JudgeQuestion,
     JudgeReport,
-    TransportGroup,
     judge_verdict,
     report_judges,
     transport_verdict,
 )
-from oversight.harness.judges.transport import MOST_QUESTIONS
+from oversight.harness.judges.transport import MOST_QUESTIONS, Transport
 from oversight.harness.output import plain_table
 from oversight.harness.report import estimate_to_json
 from oversight.harness.types import caution_text
@@ -64,7 +63,7 @@ def report_to_json(report: JudgeReport) -> dict[str, Any]:
         ],
         "dependence": None if report.dependence is None else asdict(report.dependence),
         "corrected": [_corrected_to_json(one) for one in report.corrected],
-        "transport": [{"group": one.group} | asdict(one.transport) for one in report.transport],
+        "transport": [asdict(one) for one in report.transport],
         "remarks": list(report.remarks),
     }
 
@@ -92,15 +91,9 @@ def read_judges(study: Study, store: Store) -> dict[str, Any]:
 
 
 def _corrected_to_json(one: CorrectedAccuracy) -> dict[str, Any]:
-    return {
-        "model": one.model,
-        "plain": None if one.plain is None else estimate_to_json(one.plain),
-        "judged": None if one.judged is None else estimate_to_json(one.judged),
-        "saved": one.saved,
-        "least": one.least,
-        "most": one.most,
-        "why": one.why or None,
-    }
+    made = {"plain": one.plain, "judged": one.judged}
+    told = {name: None if found is None else estimate_to_json(found) for name, found in made.items()}
+    return asdict(one) | told | {"why": one.why or None}
 
 
 def report_lines(report: JudgeReport) -> list[Any]:
@@ -147,7 +140,7 @@ def verdict_line(report: JudgeReport, quality: JudgeQuality) -> str:
     elif not quality.curve:
         stated = quality.error.why
     line = f"{quality.name}: {seen}; {stated}." + ("" if quality.holds else " (!)")
-    if any(one.transport.judge == quality.name for one in report.transport):
+    if any(one.judge == quality.name for one in report.transport):
         line += f" Transport: {transport_verdict(report.transport, quality.name).upper()}."
     return line
 
@@ -238,13 +231,12 @@ def dependence_lines(report: JudgeReport) -> list[str]:
     return lines
 
 
-def transport_lines(one: TransportGroup) -> list[str]:
+def transport_lines(made: Transport) -> list[str]:
     """Return lines that say whether a judge's calibration holds on one group of items.
 
     If the verdict is undecided, the last line gives the number of further questions that would decide it.
     """
-    made = one.transport
-    lines = [f"{made.judge} on {one.group}: {made.verdict.upper()} (margin {100 * made.margin:g} points)"]
+    lines = [f"{made.judge} on {made.group}: {made.verdict.upper()} (margin {100 * made.margin:g} points)"]
     lines += [
         f"  probabilities {part.start:.2f} to {part.end:.2f}: gap {measure_text(part.gap)} points"
         for part in made.parts

@@ -25,12 +25,11 @@ import numpy as np
 from scipy.special import stdtrit
 
 from oversight.harness.arrays import FloatArray, IntArray
-from oversight.harness.estimate import find_root, t_quantile
+from oversight.harness.estimate import effective_clusters, find_root, t_quantile
 from oversight.harness.judges.probabilities import JudgeProbabilities
 from oversight.harness.judges.questions import JudgedQuestions
 from oversight.harness.judges.shares import (
     Measure,
-    by_cluster,
     deviation_of_mean,
     weighted_share,
 )
@@ -234,14 +233,11 @@ def _bias(p: FloatArray, questions: JudgedQuestions, level: float) -> Measure:
         return Measure.withheld(_few(n), n)
     gap = p - questions.answer
     value = float(np.average(gap, weights=questions.weight))
-    half = _half(deviation_of_mean(gap, questions.weight, questions.cluster), questions, level)
+    freedom = max(1.0, effective_clusters(questions.cluster, questions.weight) - 1)
+    half = deviation_of_mean(gap, questions.weight, questions.cluster) * float(
+        stdtrit(freedom, 0.5 + level / 2)
+    )
     return Measure(value=value, low=max(-1.0, value - half), high=min(1.0, value + half), n=n)
-
-
-def _half(deviation: float, questions: JudgedQuestions, level: float) -> float:
-    each = by_cluster(questions.weight, questions.cluster)
-    freedom = max(1.0, float(each.sum() ** 2 / (each**2).sum()) - 1)
-    return deviation * float(stdtrit(freedom, 0.5 + level / 2))
 
 
 def area_under_curve(p: FloatArray, questions: JudgedQuestions, level: float = 0.95) -> Measure:
@@ -269,7 +265,7 @@ def area_under_curve(p: FloatArray, questions: JudgedQuestions, level: float = 0
     area = min(1.0, float(up @ placed_yes))
     influence = np.zeros(n)
     influence[yes], influence[~yes] = up * (placed_yes - area), down * (placed_no - area)
-    observed = float((by_cluster(influence, questions.cluster) ** 2).sum())
+    observed = float((np.bincount(questions.cluster, influence) ** 2).sum())
     sizes = tuple(1 / float((share**2).sum()) for share in (up, down))
     excess = max(1.0, observed / _area_variance(area, *sizes)) if 0 < area < 1 else 1.0
     low, high = (_area_end(area, sizes, excess, level, side) for side in (-1, 1))

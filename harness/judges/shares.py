@@ -56,11 +56,6 @@ class Measure:
         return cls(value=None, low=None, high=None, n=n, why=why)
 
 
-def by_cluster(values: FloatArray, cluster: IntArray) -> FloatArray:
-    """Sum values by cluster; shape (clusters,)."""
-    return np.bincount(cluster, values).astype(np.float64)
-
-
 def weighted_share(yes: FloatArray, weight: FloatArray, cluster: IntArray, level: float = 0.95) -> Measure:
     """Return the share of questions answered with yes, with an interval.
 
@@ -97,9 +92,9 @@ def weighted_share(yes: FloatArray, weight: FloatArray, cluster: IntArray, level
 def _gamma_ends(rare: FloatArray, share: FloatArray, cluster: IntArray, level: float) -> tuple[float, float]:
     """Return the ends of the gamma interval of the weighted sum Σ share·rare."""
     mean, tail = float(share @ rare), (1 - level) / 2
-    poisson = float((by_cluster(share * rare, cluster) ** 2).sum())
-    linear = float((by_cluster(share * (rare - mean), cluster) ** 2).sum())
-    variance, most = max(poisson, linear), float(by_cluster(share, cluster).max())
+    poisson = float((np.bincount(cluster, share * rare) ** 2).sum())
+    linear = float((np.bincount(cluster, share * (rare - mean)) ** 2).sum())
+    variance, most = max(poisson, linear), float(np.bincount(cluster, share).max())
     low = 0.0
     if mean > 0:
         low = variance / mean * float(gammaincinv(mean**2 / variance, tail))
@@ -115,8 +110,8 @@ def deviation_of_mean(values: FloatArray, weight: FloatArray, cluster: IntArray)
     """
     _, place = np.unique(cluster, return_inverse=True)
     share = weight / weight.sum()
-    sums = by_cluster(share * (values - float(share @ values)), place)
-    each = by_cluster(share, place)
+    sums = np.bincount(place, share * (values - float(share @ values)))
+    each = np.bincount(place, share)
     effective = 1 / float((each**2).sum())
     scale = effective / max(1.0, effective - 1)
     floor = 1 / (effective + 2) ** 2

@@ -117,10 +117,12 @@ def import_probabilities(study: Study, file: str, name: str) -> ImportedJudge:
             raise BadInput("the study has no items yet; see: oversight items check, or oversight label route")
         vectors = dict[str, tuple[float, ...]]()
         for row in read_rows(file):
-            item = _find_item(row, items)
-            if item.id in vectors:
-                raise row.error("item", f"the item {item.id!r} occurs twice")
-            vectors[item.id] = _read_vector(row, item)
+            told = str(row.value("item"))
+            if told not in items:
+                raise row.error("item", f"the study has no item {told!r}{did_you_mean(told, items)}")
+            if told in vectors:
+                raise row.error("item", f"the item {told!r} occurs twice")
+            vectors[told] = _read_vector(row, items[told])
         if not vectors:
             raise DataError("the file contains no rows", file=file)
         digest = hashlib.sha256(json.dumps(vectors).encode()).hexdigest()[:12]
@@ -157,13 +159,6 @@ def store_judge(
     return spec.id
 
 
-def _find_item(row: Row, items: Mapping[str, Item]) -> Item:
-    name = str(row.value("item"))
-    if name not in items:
-        raise row.error("item", f"the study has no item {name!r}{did_you_mean(name, items)}")
-    return items[name]
-
-
 def _read_vector(row: Row, item: Item) -> tuple[float, ...]:
     """Return the probabilities of one row, in the order of the item's options."""
     told = row.fields.get("probabilities")
@@ -180,7 +175,10 @@ def _read_vector(row: Row, item: Item) -> tuple[float, ...]:
         raise row.error("probabilities", "must be a list or an object of numbers")
     by_option = item.options[0] in named
     keys = item.options if by_option else [f"p{j}" for j in range(1, len(item.options) + 1)]
-    return _check_sum(row, tuple(_probability(row, named, key) for key in keys))
+    vector = tuple(_probability(row, named, key) for key in keys)
+    if abs(sum(vector) - 1) > _SUM_SLACK:
+        raise row.error("item", f"the probabilities of an item must sum to 1, but sum to {sum(vector):.4g}")
+    return vector
 
 
 def _probability(row: Row, named: Mapping[str, Any], key: str) -> float:
@@ -193,9 +191,3 @@ def _probability(row: Row, named: Mapping[str, Any], key: str) -> float:
     if isinstance(named[key], bool) or not 0 <= value <= 1:
         raise row.error(key, f"a probability must lie between 0 and 1, is {named[key]!r}")
     return value
-
-
-def _check_sum(row: Row, vector: tuple[float, ...]) -> tuple[float, ...]:
-    if abs(sum(vector) - 1) > _SUM_SLACK:
-        raise row.error("item", f"the probabilities of an item must sum to 1, but sum to {sum(vector):.4g}")
-    return vector

@@ -33,6 +33,7 @@ from oversight.harness.judges.questions import JudgedQuestions, judged_questions
 from oversight.harness.judges.sources import read_judge
 from oversight.harness.judges.transport import Transport, calibrate, check_transport
 from oversight.harness.judges.weighting import weigh_judges
+from oversight.harness.output import join_reasons
 from oversight.harness.store import Store
 from oversight.harness.types import Estimate, NoteKind
 
@@ -76,14 +77,6 @@ class CorrectedAccuracy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TransportGroup:
-    """Result of the test whether a judge's calibration holds on one group of questions."""
-
-    group: str
-    transport: Transport
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReport:
     """Report on a study's judges.
 
@@ -115,7 +108,7 @@ class JudgeReport:
     judges: Sequence[JudgeQuality]
     dependence: Dependence | None
     corrected: Sequence[CorrectedAccuracy]
-    transport: Sequence[TransportGroup]
+    transport: Sequence[Transport]
     why: str
     remarks: Sequence[str]
 
@@ -223,7 +216,7 @@ def report_judges(store: Store, study: Study, asked: JudgeQuestion) -> JudgeRepo
     filled = () if questions is None else _fill_questions(opened, models)
     found: list[JudgeQuality] = []
     dependence = None
-    transport: list[TransportGroup] = []
+    transport: list[Transport] = []
     if questions is not None:
         classes = store.columns.read_classes() or ()
         found = [
@@ -246,7 +239,7 @@ def report_judges(store: Store, study: Study, asked: JudgeQuestion) -> JudgeRepo
     )
 
 
-def transport_verdict(groups: Sequence[TransportGroup], judge: str) -> str:
+def transport_verdict(groups: Sequence[Transport], judge: str) -> str:
     """Combine a judge's verdicts on all groups.
 
     The result is "fail" if any group fails, and "pass" if all groups pass. In every other case it is
@@ -255,13 +248,11 @@ def transport_verdict(groups: Sequence[TransportGroup], judge: str) -> str:
     Examples
     --------
     >>> from oversight.harness.judges.transport import Transport
-    >>> held = {"judge": "judge", "margin": 0.1, "parts": (), "calibration": None, "further": None}
-    >>> found = [Transport(verdict=verdict, **held) for verdict in ("pass", "fail")]
-    >>> groups = [TransportGroup(group=one.verdict, transport=one) for one in found]
-    >>> transport_verdict(groups, "judge")
+    >>> found = [Transport(judge="a", margin=0.1, verdict=verdict) for verdict in ("pass", "fail")]
+    >>> transport_verdict(found, "a")
     'fail'
     """
-    found = {group.transport.verdict for group in groups if group.transport.judge == judge}
+    found = {group.verdict for group in groups if group.judge == judge}
     return next((word for word in ("fail", UNDECIDED, PASS) if word in found), UNDECIDED)
 
 
@@ -356,20 +347,14 @@ def _correct(
     for name, estimates in made.items():
         judged, plain = estimates.get(JUDGED), shown.get(name)
         why = failures.get(name, "") or estimates.undefined.get(JUDGED, "")
-        if plain is not None and judged is not None and not _is_narrow(judged, plain):
+        if plain and judged and judged.high - judged.low > WIDEST * (plain.high - plain.low):
             judged, why = None, "judges are left out, because they would make the interval wider"
         if judged is not None:
-            doubts = [judged.why, opened.doubt, opened.repeated, opened.explain_choice(name)]
-            judged = replace(judged, why="; ".join(filter(None, doubts)))
+            doubts = judged.why, opened.doubt, opened.repeated, opened.explain_choice(name)
+            judged = replace(judged, why=join_reasons(*doubts))
         note = next((n for n in judged.notes if n.kind is NoteKind.JUDGE_SAVED), None) if judged else None
-        saved, least, most = (
-            (note.data["saved"], note.data["least"], note.data["most"]) if note else (None, None, None)
-        )
-        found.append(
-            CorrectedAccuracy(
-                model=name, plain=plain, judged=judged, saved=saved, least=least, most=most, why=why
-            )
-        )
+        saving = {key: note.data[key] if note else None for key in ("saved", "least", "most")}
+        found.append(CorrectedAccuracy(model=name, plain=plain, judged=judged, why=why, **saving))
     return found
 
 
@@ -383,10 +368,6 @@ def _read_accuracies(opened: OpenStudy, models: Sequence[str], level: float) -> 
     return {model.name: model.accuracy for model in report.models}
 
 
-def _is_narrow(judged: Estimate, plain: Estimate) -> bool:
-    return judged.high - judged.low <= WIDEST * (plain.high - plain.low)
-
-
 def _check_groups(
     opened: OpenStudy,
     asked: JudgeQuestion,
@@ -394,7 +375,7 @@ def _check_groups(
     models: Mapping[str, PredictionColumns],
     targets: Sequence[JudgedQuestions],
     level: float,
-) -> list[TransportGroup]:
+) -> list[Transport]:
     """Test, with the study's answers, calibrations that were fitted on another study or on other groups.
 
     Parameters
@@ -408,7 +389,7 @@ def _check_groups(
     if asked.against is not None:
         for name, source_judge, source in _read_source(asked.against, judges):
             transport = _hold(name, judges[name], source_judge, source, targets, asked.margin, level)
-            found.append(TransportGroup(group=asked.against.study.name, transport=transport))
+            found.append(replace(transport, group=asked.against.study.name))
     if asked.by is not None:
         masks = [dict(_group(opened, asked.by, models, each)) for each in targets]
         for group, inside in masks[0].items():
@@ -416,7 +397,7 @@ def _check_groups(
             here = [each.take(mask[group]) for each, mask in zip(targets, masks, strict=True)]
             for name, judge in judges.items():
                 transport = _hold(name, judge, judge, source, here, asked.margin, level)
-                found.append(TransportGroup(group=group, transport=transport))
+                found.append(replace(transport, group=group))
     return found
 
 
@@ -450,11 +431,11 @@ def _hold(
     """
     if source.scope != targets[0].scope:
         why = f"the calibration is of {source.scope}, the answers here are of {targets[0].scope}"
-        return _undecided(name, margin, why)
+        return Transport(judge=name, margin=margin, why=why)
     try:
         calibration = calibrate(source_judge, source)
     except EstimateError as error:
-        return _undecided(name, margin, str(error))
+        return Transport(judge=name, margin=margin, why=str(error))
     found, *filled = (
         check_transport(name, judge, calibration, target, margin=margin, level=level) for target in targets
     )
@@ -463,12 +444,6 @@ def _hold(
     missing, of = len(targets[-1]) - len(targets[0]), len(targets[-1])
     why = f"{missing} of {of} questions have no yes or no, and their answers could change the verdict"
     return replace(found, verdict=UNDECIDED, further=None, why=why, missing=missing)
-
-
-def _undecided(name: str, margin: float, why: str) -> Transport:
-    return Transport(
-        judge=name, verdict=UNDECIDED, margin=margin, parts=(), calibration=None, further=None, why=why
-    )
 
 
 def _group(

@@ -1,23 +1,25 @@
 """Test whether a judge's calibration that was fitted on one study (source) holds on another (target).
 
-The calibration is linear in the logits, logit P(yes) = α + β logit p, and is fitted to the answers of the
-source. On the target, the gap is the mean of answer − calibrated probability. One gap is computed for
-questions with low probabilities and one for those with high probabilities, because a single gap could be near
-0 although these two are not. The calibration passes if the intervals of both gaps lie within ±margin. This is
-an intersection–union test (Berger 1982, Technometrics 24), which needs no correction for two tests. The
-calibration fails if one interval, with Bonferroni's correction, lies outside ±margin. In every other case the
-result is undecided, also if one of the two gaps has too few answers. The fitted calibration is treated as
-fixed, because the question is whether this calibration can be used.
+The calibration is linear in the logits, logit P(yes) = α + β logit p, and is fitted to
+the answers of the source. On the target, the gap is the mean of answer − calibrated
+probability. One gap is computed for questions with low probabilities and one for those
+with high probabilities, because a single gap could be near 0 although these two are not.
+The calibration passes if the intervals of both gaps lie within ±margin. This is an
+intersection–union test (Berger 1982, Technometrics 24), which needs no correction for two
+tests. The calibration fails if one interval, with Bonferroni's correction, lies outside
+±margin. In every other case the result is undecided, also if one of the two gaps has too
+few answers. The fitted calibration is treated as fixed, because the question is whether
+this calibration can be used.
 
-A gap's interval encloses two intervals. Student's t interval of the gap is too short if nearly all answers
-are the same. So the interval also encloses that of the share of yes-answers (`weighted_share`), minus the
-mean calibrated probability.
+A gap's interval encloses two intervals. Student's t interval of the gap is too short if
+nearly all answers are the same. So the interval also encloses that of the share of
+yes-answers (`weighted_share`), minus the mean calibrated probability.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, logit, ndtri, stdtrit
@@ -81,6 +83,8 @@ class Transport:
 
     Attributes
     ----------
+    group
+        Group of items of the target; empty if all items are tested.
     judge
         Name of the judge.
     verdict
@@ -92,23 +96,25 @@ class Transport:
     calibration
         Calibration fitted on the source; None if the source has too few answers.
     further
-        Number of further questions on the target after which the verdict would be pass or fail with
-        probability 80 %, if the true gaps equal the estimated ones. Without parts, it is the number of
-        further questions that would give both parts enough answers. It is 0 after a pass or fail, and None if
-        it is unknown or more than `MOST_QUESTIONS`.
+        Number of further questions on the target after which the verdict would be pass or
+        fail with probability 80 %, if the true gaps equal the estimated ones. Without
+        parts, it is the number of further questions that would give both parts enough
+        answers. It is 0 after a pass or fail, and None if it is unknown or more than
+        `MOST_QUESTIONS`.
     why
         Reason why the verdict is undecided; empty after a pass or fail.
     missing
-        Number of questions without a yes or no, if their answers could change the verdict, which is then
-        "undecided"; otherwise 0.
+        Number of questions without a yes or no, if their answers could change the
+        verdict, which is then "undecided"; otherwise 0.
     """
 
+    group: str = ""
     judge: str
-    verdict: str
+    verdict: str = UNDECIDED
     margin: float
-    parts: Sequence[TransportPart]
-    calibration: Calibration | None
-    further: int | None
+    parts: Sequence[TransportPart] = ()
+    calibration: Calibration | None = None
+    further: int | None = None
     why: str = ""
     missing: int = 0
 
@@ -170,8 +176,8 @@ def check_transport(
     margin
         Largest true gap at which the calibration is still good enough, in (0, 1).
     level
-        Confidence level. A calibration with a gap of at least the margin passes with probability at most (1 −
-        level)/2.
+        Confidence level. A calibration with a gap of at least the margin passes with
+        probability at most (1 − level)/2.
 
     Examples
     --------
@@ -185,18 +191,14 @@ def check_transport(
     mine = questions.take(judge.speaks[questions.item])
     f = calibration.apply(judge.p[mine.item, mine.option])
     low = _low_half(f)
+    found = Transport(judge=name, margin=margin, calibration=calibration)
     number = int(low.sum()), int((~low).sum())
     if min(number) < LEAST_ANSWERS:
-        return Transport(
-            judge=name,
-            verdict=UNDECIDED,
-            margin=margin,
-            parts=(),
-            calibration=calibration,
-            further=_until_enough(*number),
-            why=f"{number[0]} answers on the target about low probabilities and {number[1]} about high ones, "
-            f"at least {LEAST_ANSWERS} of both are needed",
+        told = (
+            f"{number[0]} answers on the target about low probabilities and {number[1]} about high ones, "
+            f"at least {LEAST_ANSWERS} of both are needed"
         )
+        return replace(found, further=_until_enough(*number), why=told)
     wide = 1 - (1 - level) / 2  # Bonferroni's correction for two gaps
     parts, fails = [], []
     for mask in (low, ~low):
@@ -205,20 +207,10 @@ def check_transport(
         parts.append(TransportPart(start=float(f[mask].min()), end=float(f[mask].max()), gap=gap))
         fails.append(_ends(_measure_gap(here, f[mask], wide)))
     verdict = _decide(parts, fails, margin)
-    further: int | None = 0
-    why = ""
     if verdict == UNDECIDED:
-        further = _further(len(mine), parts, margin, level)
         why = "at least one gap's interval crosses the margin, and no gap's interval lies wholly beyond it"
-    return Transport(
-        judge=name,
-        verdict=verdict,
-        margin=margin,
-        parts=parts,
-        calibration=calibration,
-        further=further,
-        why=why,
-    )
+        return replace(found, parts=parts, further=_further(len(mine), parts, margin, level), why=why)
+    return replace(found, verdict=verdict, parts=parts, further=0)
 
 
 def _logit(p: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """Open answers: draw units of answers with known probabilities, and estimate scores from experts' judgements.
 
-Pure functions on arrays. `cross_units` lists every unit of every answer, `draw_questions` draws the questions
-to ask, `join_replies` joins experts' replies to the units, and `estimate_open` estimates scores.
+`Frame.table` lists every unit of every answer, `draw_questions` draws the questions to ask, `join_replies`
+joins experts' replies to the units, and `estimate_open` estimates scores.
 """
 
 import lazy_loader

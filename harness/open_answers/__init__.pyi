@@ -5,15 +5,12 @@ from .estimates import (
     OpenEstimate as OpenEstimate, OpenResult as OpenResult, estimate_open as estimate_open,
 )
 from .experts import ExpertReplies as ExpertReplies, measure_experts as measure_experts
-from .units import (
-    Judgements as Judgements, OpenAnswer as OpenAnswer, Unit as Unit, UnitTable as UnitTable,
-    cross_units as cross_units,
-)
+from .units import Judgements as Judgements, UnitTable as UnitTable
 from .answer_frame import (
     Frame as Frame, make_frame as make_frame, read_frame as read_frame,
     show_answer as show_answer,
 )
-from .gold_units import store_gold_units as store_gold_units
+from .judged_study import store_gold_units as store_gold_units
 from .judged_answers import read_judged_answers as read_judged_answers
 from .judged_study import (
     JudgedStudy as JudgedStudy, estimate_study as estimate_study, match_probabilities as match_probabilities,

@@ -1,4 +1,8 @@
-"""The sampling frame of questions: every model's answer to every item, and the units of each answer."""
+"""The sampling frame of questions: every model's answer to every item, and the units of each answer.
+
+Models can help, by listing claims or judging units. Their replies are stored as separate runs, so that no
+text is sent twice.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,89 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from oversight.harness.analysis import find_newest_runs, study_items
+import numpy as np
+
+from oversight.harness.analysis import find_newest_runs, study_items, study_prices
 from oversight.harness.config import Study
-from oversight.harness.errors import BadInput
-from oversight.harness.llm import DEFAULT_TERMS, RunTerms, cut_thoughts
+from oversight.harness.errors import BadInput, ModelError
+from oversight.harness.llm import (
+    DEFAULT_TERMS,
+    RequestedItems,
+    RunTerms,
+    Target,
+    cut_thoughts,
+    make_spec,
+    run_alone,
+)
 from oversight.harness.open_answers.rubric_files import name_unit, read_rubrics
-from oversight.harness.open_answers.side_runs import CLAIMS, USES, ask_aside, name_side_run
-from oversight.harness.open_answers.units import OpenAnswer, Unit, UnitTable, cross_units
+from oversight.harness.open_answers.units import UnitTable, object_column
 from oversight.harness.output import make_storable
 from oversight.harness.store import Store, StoredAnswer, StoredUnit
-from oversight.harness.types import UNIT_PREFIX, Item, PredictionStatus
+from oversight.harness.types import OPEN_ANSWER, UNIT_PREFIX, Item, PredictionStatus
+
+CLAIMS, JUDGE = USES = ("claims", "judge")
+"""Tasks of helping models."""
+
+
+def name_side_run(model: str, use: str) -> str:
+    """Return the name of the run that stores a model's replies for a task.
+
+    Examples
+    --------
+    >>> name_side_run("small", CLAIMS)
+    'small (claims)'
+    """
+    return f"{model} ({use})"
+
+
+def ask_aside(
+    study: Study,
+    store: Store,
+    model: str,
+    use: str,
+    prompt: str,
+    texts: Mapping[str, str],
+    terms: RunTerms = DEFAULT_TERMS,
+) -> dict[str, str]:
+    """Ask a model of the study about each text, except texts for which a reply is already stored.
+
+    Parameters
+    ----------
+    use
+        Task of the model, one of `USES`.
+    prompt
+        Template of the prompt, with ``$text`` for the text.
+    texts
+        Name → text. The name is stored as an item's id and must begin with `UNIT_PREFIX`.
+
+    Returns
+    -------
+    dict
+        Name → reply without the model's reasoning.
+
+    Raises
+    ------
+    ModelError
+        If the model did not reply about a text, or the token limit cut its list of claims. Its replies about
+        other texts are stored.
+    """
+    settings = study.model(model).model_copy(update={"structured": "never"})
+    items = [Item(name, text, (OPEN_ANSWER,), (0,)) for name, text in texts.items()]
+    spec = make_spec(name_side_run(model, use), settings, prompt, None, answer="free")
+    wanted = RequestedItems(store, store.content.add_items(items), retry_failed=True)
+    [done] = run_alone(wanted, [Target(spec, settings)], prices=study_prices(study), terms=terms)
+    if done.error is not None:
+        raise done.error
+    replies = {p.item_id: p for p in store.runs.read_predictions(done.target.spec.id)}
+    for name in texts:
+        if name not in replies or replies[name].status is PredictionStatus.FAILED:
+            told = replies[name].reason if name in replies else "no reply"
+            raise ModelError(f"{model} did not reply ({use}): {told}; try again")
+        if use == CLAIMS and replies[name].status is PredictionStatus.TRUNCATED:
+            told = f"set a larger max_tokens under [models.{model}]"
+            raise ModelError(f"{model}: a list of claims was cut by the token limit; {told}")
+    return {name: cut_thoughts(replies[name].raw) for name in texts}
+
 
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|ca|dr|mr|mrs|ms|prof|no|fig|st|inc|ltd|co)|\b[^\W\d_])\.$",
@@ -115,9 +192,24 @@ class Frame:
     @property
     def table(self) -> UnitTable:
         """Every unit of every answer, in an order that depends only on the stored rows."""
-        return cross_units(
-            [Unit(u.id, u.item_id, u.text, u.points, u.field, u.answer or None) for u in self.units],
-            [OpenAnswer(a.id, a.item_id, a.model, a.text) for a in self.answers],
+        of_item, by_id = defaultdict[str, list[StoredAnswer]](list), {a.id: [a] for a in self.answers}
+        for answer in self.answers:
+            of_item[answer.item_id].append(answer)
+        numbers = dict[tuple[str | None, ...], int]()
+        rows = list[tuple[StoredAnswer, StoredUnit, int]]()
+        for unit in self.units:
+            for answer in by_id[unit.answer] if unit.answer else of_item[unit.item_id]:
+                about = ("", unit.text, unit.field) if unit.answer else (unit.id, answer.text)
+                number = numbers.setdefault((unit.item_id, *about), len(numbers))
+                rows.append((answer, unit, number))
+        return UnitTable(
+            item=object_column(answer.item_id for answer, _, _ in rows),
+            model=object_column(answer.model for answer, _, _ in rows),
+            answer=object_column(answer.id for answer, _, _ in rows),
+            unit=object_column(unit.id for _, unit, _ in rows),
+            points=np.array([unit.points for _, unit, _ in rows], dtype=np.float64),
+            field=object_column(unit.field for _, unit, _ in rows),
+            question=np.array([number for _, _, number in rows], dtype=np.int64),
         )
 
     @property
@@ -159,7 +251,8 @@ def make_frame(study: Study, store: Store, terms: RunTerms = DEFAULT_TERMS) -> F
     answers = collect_answers(study, store)
     if study.open.units == "rubric":
         wanted = {answer.item_id for answer in answers}
-        return Frame(answers=answers, units=_keep_items(read_rubrics(study, _item_ids(study)), wanted))
+        rubrics = read_rubrics(study, [item.id for item in study_items(study)])
+        return Frame(answers=answers, units=[unit for unit in rubrics if unit.item_id in wanted])
     if study.open.units == "answer":
         parts = {answer.text: [WHOLE_ANSWER] for answer in answers}
     elif study.open.units == "sentences":
@@ -175,14 +268,6 @@ def make_frame(study: Study, store: Store, terms: RunTerms = DEFAULT_TERMS) -> F
         for place, text in enumerate(parts[answer.text] or [WHOLE_ANSWER])
     ]  # fmt: skip
     return Frame(answers=answers, units=units)
-
-
-def _item_ids(study: Study) -> list[str]:
-    return [item.id for item in study_items(study)]
-
-
-def _keep_items(units: Iterable[StoredUnit], wanted: set[str]) -> list[StoredUnit]:
-    return [unit for unit in units if unit.item_id in wanted]
 
 
 def collect_answers(study: Study, store: Store) -> list[StoredAnswer]:
@@ -259,12 +344,3 @@ def show_answer(item: Item, answer: StoredAnswer, unit: StoredUnit) -> tuple[str
         question = f"Is this true? “{unit.text}”"
         shown = shown.replace(unit.text, f"【{unit.text}】", 1)
     return make_storable(f"QUESTION\n{item.text}\n\nANSWER\n{shown}"), make_storable(question)
-
-
-def find_fields(units: Sequence[StoredUnit]) -> Mapping[str, int]:
-    """Return field → number of its units; units of unknown field are left out."""
-    found = dict[str, int]()
-    for unit in units:
-        if unit.field is not None:
-            found[unit.field] = found.get(unit.field, 0) + 1
-    return found

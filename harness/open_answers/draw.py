@@ -38,14 +38,20 @@ from numpy.typing import NDArray
 
 from oversight.harness.arrays import BoolArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError
-from oversight.harness.open_answers.units import Judgements, ObjectArray, UnitTable, number_values
+from oversight.harness.open_answers.units import (
+    Judgements,
+    ObjectArray,
+    UnitTable,
+    check_points,
+    number_values,
+    object_column,
+)
 
 EQUAL, JUDGE, FIRST_NO = "equal", "judge", "first no"
 SCHEMES = (EQUAL, JUDGE, FIRST_NO)
 _FLAT = 1 / 3
 """Share of an answer's questions that is spread evenly over its units."""
 _CERTAIN = 1 - 1e-9
-_SHARED = ("item", "model", "answer", "unit", "points", "field", "question")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,17 +132,13 @@ def draw_questions(
 
     Examples
     --------
-    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units
-    >>> units = [Unit(f"c{i}{j}", f"i{i}", "criterion", field="law") for i in range(6) for j in range(4)]
-    >>> answers = [OpenAnswer(f"a{i}", f"i{i}", "model", f"text {i}") for i in range(6)]
-    >>> drawn = draw_questions(cross_units(units, answers), 6, "equal", 1, experts={"ann": "law"})
-    >>> sorted(drawn.answer.tolist())
-    ['a0', 'a1', 'a2', 'a3', 'a4', 'a5']
-    >>> sorted(set(drawn.propensity.tolist()))
-    [0.25]
+    >>> from oversight.harness.example_data import example_units
+    >>> drawn = draw_questions(example_units(), 6, "equal", 1, experts={"ann": "law"})
+    >>> len(set(drawn.answer.tolist())), set(drawn.propensity.tolist())
+    (6, {0.5})
     """
     _check(n, scheme, judge)
-    _check_points(table)
+    check_points(table)
     rng = np.random.default_rng(seed)
     if scheme == FIRST_NO:
         row, propensity, order = _draw_items(table, n, judge, rng)
@@ -157,16 +159,6 @@ def _check(n: int, scheme: str, judge: FloatArray | None) -> None:
         good = (judge >= 0) & (judge <= 1)
         for row in np.flatnonzero(~good)[:1]:
             raise EstimateError(f"judge[{row}] must lie in [0, 1], is {judge[row]}")
-
-
-def _check_points(table: UnitTable) -> None:
-    """Refuse answers to items without positive points, because they have no score."""
-    answer = number_values(table.answer)[0]
-    most = np.bincount(answer, np.maximum(table.points, 0.0))
-    for row in np.flatnonzero(most[answer] <= 0)[:1]:
-        raise EstimateError(
-            f"no unit of item {table.item[row]!r} has positive points, so the item has no score"
-        )
 
 
 def find_chances(table: UnitTable, n: int, judge: FloatArray | None = None) -> FloatArray:
@@ -319,10 +311,8 @@ def _assign(
     line[:, 0] = np.where(known >= 0, known, line[:, 0])
     person = np.empty((len(questions), in_line), dtype=object)
     for j, names in enumerate(people):
-        column = np.empty(len(names), dtype=object)
-        column[:] = names
         here = line == j
-        person[here] = column[rng.integers(len(names), size=int(here.sum()))]
+        person[here] = object_column(names)[rng.integers(len(names), size=int(here.sum()))]
     length = np.where(known >= 0, 1, in_line)[asked]
     where = np.repeat(np.arange(len(row)), length)
     attempt = np.arange(len(where)) - np.repeat(np.cumsum(length) - length, length)
@@ -363,29 +353,28 @@ def join_replies(
 
     Examples
     --------
-    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units
-    >>> table = cross_units([Unit("c", "i", "true?", field="law")], [OpenAnswer("a", "i", "m", "text")])
-    >>> drawn = draw_questions(table, 1, "equal", 1, experts={"ann": "law"})
-    >>> join_replies(table, drawn, {(0, "ann"): "no"}).reply.tolist()
-    ['no']
+    >>> from oversight.harness.example_data import example_units
+    >>> drawn = draw_questions(table := example_units(), 12, "equal", 1, experts={"ann": "law"})
+    >>> join_replies(table, drawn, {(0, "ann"): "no"}).reply.tolist()[:2]
+    ['no', None]
     """
     pairs = list(zip(drawn.question.tolist(), drawn.expert.tolist(), strict=True))
     if not isinstance(replies, Mapping):
         replies = {pair: reply for pair, reply in zip(pairs, replies, strict=True) if reply != ""}
-    told = _objects([replies.get(pair, "") for pair in pairs])
+    told = object_column([replies.get(pair, "") for pair in pairs])
     where, source = _match_rows(table, drawn)
     is_drawn = source >= 0
     reply = np.where(is_drawn, told[source], "")
     asked = reply != ""
-    truth = np.full(len(table), None, dtype=object) if gold is None else gold
+    nobody = object_column([None])
     return Judgements(
-        **{name: getattr(table, name)[where] for name in _SHARED},
+        **{name: getattr(table, name)[where] for name in UnitTable.__slots__},
         asked=asked,
         propensity=np.where(is_drawn, drawn.propensity[source], np.nan),
         order=np.where(is_drawn, drawn.order[source], 0),
-        expert=_keep(drawn.expert[source], is_drawn),
-        reply=_keep(reply, asked),
-        gold=truth[where],
+        expert=np.where(is_drawn, drawn.expert[source], nobody),
+        reply=np.where(asked, reply, nobody),
+        gold=nobody.repeat(len(where)) if gold is None else gold[where],
     )
 
 
@@ -405,16 +394,3 @@ def _match_rows(table: UnitTable, drawn: Draw) -> tuple[IntArray, IntArray]:
     step = np.arange(len(where)) - np.repeat(np.cumsum(length) - length, length)
     place = np.minimum(begin[where] + step, len(order) - 1)
     return where, np.where(found[where] > 0, order[place], -1)
-
-
-def _keep(column: ObjectArray, rows: BoolArray) -> ObjectArray:
-    """Return a copy of the column with None in every row that `rows` does not select."""
-    kept = column.copy()
-    kept[~rows] = None
-    return kept
-
-
-def _objects(values: Sequence[Any]) -> ObjectArray:
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column

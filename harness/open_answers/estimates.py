@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import combinations
 from typing import Any
 
@@ -33,13 +34,14 @@ from oversight.harness.open_answers.means import (
     without_error,
 )
 from oversight.harness.open_answers.reading import BAD, MISSING, ModelUnits, read_units
-from oversight.harness.open_answers.units import Judgements, number_values
+from oversight.harness.open_answers.units import Judgements, check_points, number_values, object_column
+from oversight.harness.output import join_reasons
 
 SCORE, BY_ITEM, MET, NO_ERROR = "score", "score_by_item", "met", "no_error"
 METRICS = (SCORE, MET, NO_ERROR)
 CLIPS = ("mean", "item", "none")
 _CLUSTERED = "cluster bootstrap"
-_MEANS: dict[str, Callable[[ModelUnits, str, str | None, list[Any]], ItemMean]] = {
+_MEANS: dict[str, Callable[[ModelUnits, str, str | None], ItemMean]] = {
     SCORE: mean_score,
     BY_ITEM: clipped_score,
     MET: share_met,
@@ -100,11 +102,11 @@ class OpenEstimate:
     model: str
     other: str | None = None
     field: str | None = None
-    value: float | None
-    low: float | None
-    high: float | None
-    worst_low: float | None
-    worst_high: float | None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    worst_low: float | None = None
+    worst_high: float | None = None
     level: float
     items: int
     judged: int
@@ -221,14 +223,17 @@ def estimate_open(
     0.75
     """
     _check(level, metrics, clip, judge, len(judgements))
-    models, items = read_units(judgements, experts, None if anytime else judge)
+    counted = np.flatnonzero(~judgements.is_control)
+    units = judgements.take(counted)
+    if SCORE in metrics:
+        check_points(units)
+    models, items = read_units(units, experts, None if anytime or judge is None else judge[counted])
     fields = sorted({field for units in models.values() for field in units.field if field is not None})
     names = [BY_ITEM if metric == SCORE and clip == "item" else metric for metric in metrics]
     people = measure_experts(judgements, level=level, anytime=anytime)
     rates = find_rates(people)
     maker = _Maker(
         models=models,
-        items=items,
         cluster=_number_clusters(items, cluster) if cluster else None,
         level=level,
         anytime=anytime,
@@ -252,9 +257,7 @@ def _number_clusters(items: Sequence[Any], cluster: Mapping[Any, Any]) -> IntArr
     for item in items:
         if item not in cluster:
             raise EstimateError(f"item {item!r} has no cluster")
-    column = np.empty(len(items), dtype=object)
-    column[:] = [cluster[item] for item in items]
-    return number_values(column)[0]
+    return number_values(object_column(cluster[item] for item in items))[0]
 
 
 def _check(level: float, metrics: Sequence[str], clip: str, judge: FloatArray | None, rows: int) -> None:
@@ -275,7 +278,6 @@ class _Maker:
     """Computes estimates from the units of all models, with options that are fixed when it is created."""
 
     models: Mapping[Any, ModelUnits]
-    items: list[Any]
     cluster: IntArray | None
     level: float
     anytime: bool
@@ -284,19 +286,22 @@ class _Maker:
     widest: float
     doubt: str
 
+    @property
+    def erring(self) -> list[ErrorRates]:
+        """Error rates that give a reason for doubt: the first, and others with wrong replies."""
+        return [rates for place, rates in enumerate(self.rates) if rates.wrong or not place]
+
     def make(self, metric: str, model: str, other: str | None, field: str | None) -> OpenEstimate:
         """Estimate a metric of a model, or the difference of two models.
 
         If the estimate is withheld, its `withheld` gives the reason.
         """
         sides = [self.models[name] for name in (model, other) if name is not None]
-        if len(sides) == 2:
-            common = np.intersect1d(sides[0].item, sides[1].item)
-            sides = [units.take(np.flatnonzero(np.isin(units.item, common))) for units in sides]
-            if not common.size:
-                nothing = self._count(metric, field, sides, model, other)
-                return replace(nothing, withheld="no item was answered by both models")
+        common = reduce(np.intersect1d, [units.item for units in sides])
+        sides = [units.take(np.flatnonzero(np.isin(units.item, common))) for units in sides]
         nothing = self._count(metric, field, sides, model, other)
+        if not common.size:
+            return replace(nothing, withheld="no item was answered by both models")
         try:
             return self._fill(nothing, sides)
         except Withheld as error:
@@ -316,11 +321,6 @@ class _Maker:
             model=model,
             other=other,
             field=field,
-            value=None,
-            low=None,
-            high=None,
-            worst_low=None,
-            worst_high=None,
             level=self.level,
             items=len(np.unique(item[state <= BAD])),
             judged=int((state <= BAD).sum()),
@@ -336,12 +336,10 @@ class _Maker:
         most = least if is_known else self._combine(nothing, sides, HIGH, LOW)[0]
         low, high = self._ends(nothing, least)
         worst_low, worst_high = low, high if is_known else self._ends(nothing, most)[1]
-        why = "; ".join(filter(None, [self.doubt, least.doubt]))
+        why = join_reasons(self.doubt, least.doubt)
         found = replace(nothing, worst_low=worst_low, worst_high=worst_high, why=why)
         if is_bounded:
-            erring = [rates for place, rates in enumerate(self.rates) if rates.wrong or not place]
-            doubts = [found.why, *(rates.doubt for rates in erring)]
-            found = replace(found, why="; ".join(filter(None, doubts)))
+            found = replace(found, why=join_reasons(found.why, *(rates.doubt for rates in self.erring)))
             return _between(found, least, most, len(sides))
         mean = least
         if not is_known:
@@ -361,8 +359,7 @@ class _Maker:
         says for each model how its missing judgements count.
         """
         means = [
-            _MEANS[named.metric](units, fill, named.field, self.items)
-            for units, fill in zip(sides, fills, strict=False)
+            _MEANS[named.metric](units, fill, named.field) for units, fill in zip(sides, fills, strict=False)
         ]
         negatives = [mean.negative for mean in means]
         return (means[0] if len(means) == 1 else means[0].minus(means[1])), negatives
@@ -394,12 +391,8 @@ class _Maker:
         """
         if not self.rates:
             return found
-        doubts = [
-            rates.doubt
-            for place, rates in enumerate(self.rates)
-            if (rates.wrong or not place) and rates.moves(means[1].value, negatives, width)
-        ]
-        found = replace(found, why="; ".join(filter(None, [found.why, *doubts])))
+        moving = [rates for rates in self.erring if rates.moves(means[1].value, negatives, width)]
+        found = replace(found, why=join_reasons(found.why, *(rates.doubt for rates in moving)))
         rates = self.rates[0]
         if not rates.is_useful:
             return found
@@ -444,7 +437,7 @@ def _allow_for_missing(found: OpenEstimate, *, is_near: bool) -> OpenEstimate:
         f"{found.missing} of {asked} questions have no yes or no, and their answers could move the estimate "
         "too far"
     )
-    return replace(found, why="; ".join(filter(None, [why, found.why])))
+    return replace(found, why=join_reasons(why, found.why))
 
 
 def _between(found: OpenEstimate, least: ItemMean, most: ItemMean, models: int) -> OpenEstimate:
@@ -462,9 +455,8 @@ def _between(found: OpenEstimate, least: ItemMean, most: ItemMean, models: int) 
         )
         return replace(found, withheld=why)
     if 2 * least.open > answers:
-        return replace(
-            found, withheld=(f"{least.open} of {answers} answers are open: they may or may not have an error")
-        )
+        why = f"{least.open} of {answers} answers are open: they may or may not have an error"
+        return replace(found, withheld=why)
     value = (least.value + most.value) / 2
     method = f"{found.method}+worst-case" if least.open else found.method
     return replace(found, value=value, low=found.worst_low, high=found.worst_high, method=method)

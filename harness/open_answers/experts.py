@@ -172,12 +172,12 @@ def measure_experts(
 
     Examples
     --------
-    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units, draw_questions, join_replies
-    >>> table = cross_units([Unit("c", "i", "true?", field="law")], [OpenAnswer("a", "i", "m", "text")])
-    >>> drawn = draw_questions(table, 1, "equal", 1, experts={"ann": "law"})
-    >>> judged = join_replies(table, drawn, ["no"], gold=np.array(["yes"], dtype=object))
-    >>> measure_experts(judged)[0].yes_for_yes.value
-    0.0
+    >>> from dataclasses import replace
+    >>> from oversight.harness.example_data import example_judgements
+    >>> judged = example_judgements()
+    >>> gold = np.array(["yes"] * 12, dtype=object)
+    >>> measure_experts(replace(judged, gold=gold))[0].yes_for_yes.value
+    0.75
     """
     said = np.flatnonzero((judgements.reply == YES) | (judgements.reply == NO))
     if not len(said):

@@ -1,10 +1,15 @@
-"""Read the experts' judgements of a study of open answers into a table, and estimate from it."""
+"""Read the experts' judgements of a study of open answers into a table, and estimate from it.
+
+Gold units are units whose truth is known. The truth is stored when questions are drawn, and does not change.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +17,13 @@ from oversight.harness.analysis import advise_on_texts, study_clusters
 from oversight.harness.arrays import FloatArray
 from oversight.harness.columns import RELEVANT_EXCESS, count_repeated, digest_text
 from oversight.harness.config import Study
+from oversight.harness.datasets import Row
 from oversight.harness.errors import BadInput, DataError
 from oversight.harness.open_answers.answer_frame import Frame, collect_answers, read_frame
 from oversight.harness.open_answers.draw import Draw, join_replies
-from oversight.harness.open_answers.estimates import METRICS, OpenResult, estimate_open
-from oversight.harness.open_answers.gold_units import read_truth
+from oversight.harness.open_answers.estimates import OpenResult, estimate_open
 from oversight.harness.open_answers.model_judge import read_judge
-from oversight.harness.open_answers.rubric_files import read_probabilities
+from oversight.harness.open_answers.rubric_files import iterate_unit_key, read_probabilities
 from oversight.harness.open_answers.units import (
     CANNOT_TELL,
     NO,
@@ -26,10 +31,111 @@ from oversight.harness.open_answers.units import (
     YES,
     Judgements,
     UnitTable,
+    object_column,
 )
-from oversight.harness.output import counted
-from oversight.harness.store import DrawnExpert, Store
-from oversight.harness.types import Verdict
+from oversight.harness.output import counted, did_you_mean, shorten
+from oversight.harness.store import DrawnExpert, GoldItem, Store, StoredAnswer, StoredUnit
+from oversight.harness.types import Item, Verdict
+
+_LABELS = (YES, NO)
+_Unit = tuple[StoredAnswer, StoredUnit]
+
+
+def store_gold_units(study: Study, store: Store, frame: Frame) -> int:
+    """Store the gold units of the file that study.toml names. Returns how many are new.
+
+    Raises
+    ------
+    BadInput
+        If the file does not exist.
+    DataError
+        If the file has no rows, a row fits no unit of the study, a label is wrong, or a label differs from
+        the stored one. The message names file, line and field.
+    """
+    if study.experts.gold is None:
+        return 0
+    gold = _read_gold(study.path(study.experts.gold), frame, store.controls.read_gold_items())
+    return store.controls.add_gold_items(item for item, _ in gold.values())
+
+
+def read_truth(study: Study, store: Store, frame: Frame) -> dict[tuple[str, str], str]:
+    """Return (id of the answer, id of the unit) → stored true reply, "yes" or "no".
+
+    The file of gold units is compared with the stored replies. If it no longer exists, nothing is compared.
+
+    Raises
+    ------
+    DataError
+        As in `store_gold_units`, or if the file has a unit whose truth is not stored.
+    """
+    stored = store.controls.read_gold_items()
+    path = None if study.experts.gold is None else study.path(study.experts.gold)
+    if path is not None and path.is_file():
+        for name, (_, row) in _read_gold(path, frame, stored).items():
+            if name not in stored:
+                told = "the truth of this unit is not stored yet; store it with: oversight label route"
+                raise row.error("label", told)
+    names = {_name_gold(answer, unit): (answer.id, unit.id) for answer, unit in frame.pairs}
+    return {names[name]: _LABELS[gold.truth] for name, gold in stored.items()}
+
+
+def _read_gold(path: Path, frame: Frame, stored: Mapping[str, GoldItem]) -> dict[str, tuple[GoldItem, Row]]:
+    """Return the gold items of a file by id, each with its row, after a comparison with the stored ones."""
+    found, known = dict[str, tuple[GoldItem, Row]](), _list_units(frame)
+    for row, about, label, _ in iterate_unit_key(path):
+        truth = _LABELS.index(label)
+        for answer, unit in _find_units(row, about, known):
+            name = _name_gold(answer, unit)
+            if name in found and found[name][0].truth != truth:
+                other = row.name_line(found[name][1].line)
+                raise row.error("label", f"the unit {shorten(unit.text)} has another label in {other}")
+            if name in stored and stored[name].truth != truth:
+                before = _LABELS[stored[name].truth]
+                raise row.error(
+                    "label",
+                    f"the truth of the unit {shorten(unit.text)} is {label!r}, but the study stored "
+                    f"{before!r} when its questions were drawn, and stored gold does not change: put the "
+                    "stored label back, or draw the questions in a new database (store under [study])",
+                )
+            item = Item(name, unit.text, _LABELS, (0, 1))
+            found[name] = GoldItem(item, truth), row
+    if not found:
+        raise DataError("the file contains no gold units", file=path)
+    return found
+
+
+_Known = Mapping[str, Mapping[str, Mapping[str, Sequence[_Unit]]]]
+"""Item → model → id or text of a unit → units of the model's answer."""
+
+
+def _list_units(frame: Frame) -> _Known:
+    known: dict[str, dict[str, dict[str, list[_Unit]]]] = defaultdict(dict)
+    for answer, unit in frame.pairs:
+        units = known[answer.item_id].setdefault(answer.model, {})
+        for name in (unit.id, unit.text.strip()):
+            units.setdefault(name, []).append((answer, unit))
+    return known
+
+
+def _find_units(row: Row, about: tuple[str, str, str], known: _Known) -> Sequence[_Unit]:
+    """Return the units that a row is about: several if an answer has several units of this text."""
+    item, model, name = about
+    if item not in known:
+        told = f"{item!r} is no item with units of an answer{did_you_mean(item, known)}"
+        raise row.error("item", told)
+    if model not in known[item]:
+        told = f"{model!r} has no answer to {item!r}{did_you_mean(model, known[item])}"
+        raise row.error("model", told)
+    units = known[item][model]
+    if name not in units:
+        told = f"{shorten(name)} is no unit of the answer of {model!r} to {item!r}{did_you_mean(name, units)}"
+        raise row.error("unit", told)
+    return units[name]
+
+
+def _name_gold(answer: StoredAnswer, unit: StoredUnit) -> str:
+    return f"gold:{answer.id}:{unit.id}"
+
 
 _REPLIES = {
     Verdict.YES.value: YES,
@@ -99,8 +205,8 @@ def read_judged(study: Study, store: Store) -> JudgedStudy:
         raise BadInput("no questions yet; draw them with: oversight label route")
     said = store.replies(panel=False).find_values([row.question_id for row in drawn if row.question_id])
     table, names = frame.table, _name_experts(drawn)
-    truth, gold = read_truth(study, store, frame), np.full(len(table), None, dtype=object)
-    gold[:] = [truth.get(row) for row in zip(table.answer.tolist(), table.unit.tolist(), strict=True)]
+    truth = read_truth(study, store, frame)
+    gold = object_column(truth.get(row) for row in table.pairs)
     judgements = join_replies(table, _make_draw(drawn, names), _list_replies(drawn, said), gold=gold)
     judgements = _append_seconds(store, judgements, drawn, names)
     probabilities = match_probabilities(study, store, frame)
@@ -157,21 +263,15 @@ def _append_seconds(
             question, field = number[control.original]
             found.append((question, name_of.get((reply.expert, field), reply.expert), said))
     row_of = {question: row for row, question in enumerate(judgements.question.tolist())}
-    expert, reply_of = (np.array([row[j] for row in found], dtype=object) for j in (1, 2))
     seconds = replace(
         judgements.take(np.array([row_of[question] for question, _, _ in found], np.int64)),
         asked=np.ones(len(found), dtype=bool),
         propensity=np.full(len(found), np.nan),
         order=np.zeros(len(found), np.int64),
-        expert=expert,
-        reply=reply_of,
+        expert=object_column(name for _, name, _ in found),
+        reply=object_column(said for _, _, said in found),
     )
-    return Judgements(
-        **{
-            name: np.concatenate([getattr(judgements, name), getattr(seconds, name)])
-            for name in Judgements.__slots__
-        }
-    )
+    return judgements.append(seconds)
 
 
 def _find_later(study: Study, store: Store, frame: Frame) -> dict[str, str]:
@@ -204,11 +304,11 @@ def _make_draw(drawn: Sequence[DrawnExpert], names: Sequence[str]) -> Draw:
     return Draw(
         question=np.array([row.number for row in drawn], np.int64),
         row=np.array([row.row for row in drawn], np.int64),
-        answer=np.array([row.answer for row in drawn], dtype=object),
-        unit=np.array([row.unit_id for row in drawn], dtype=object),
+        answer=object_column(row.answer for row in drawn),
+        unit=object_column(row.unit_id for row in drawn),
         propensity=np.array([row.propensity for row in drawn]),
         order=np.array([row.place for row in drawn], np.int64),
-        expert=np.array(names, dtype=object),
+        expert=object_column(names),
         attempt=np.array([row.attempt for row in drawn], np.int64),
     )
 
@@ -244,8 +344,7 @@ def match_probabilities(study: Study, store: Store, frame: Frame) -> FloatArray 
     by_model = study.open.judge in study.models
     said = read_judge(study, store, frame) if by_model else _match_file(study, frame)
     table, texts = frame.table, {unit.id: unit.text for unit in frame.units}
-    rows = zip(table.answer.tolist(), table.unit.tolist(), strict=True)
-    found = np.array([said.get(row, np.inf) for row in rows])
+    found = np.array([said.get(row, np.inf) for row in table.pairs])
     for row in np.flatnonzero(np.isinf(found))[:1].tolist():
         told = f"no probability for the unit {texts[table.unit[row]]!r} of {table.model[row]!r}"
         raise BadInput(f"{study.open.judge}: {told}, item {table.item[row]!r}")
@@ -265,14 +364,14 @@ def _match_file(study: Study, frame: Frame) -> dict[tuple[str, str], float]:
 
 def _spread(probabilities: FloatArray, table: UnitTable, judgements: Judgements) -> FloatArray:
     """Return the probability of each row of `judgements`, given that of each row of `table`."""
-    keys = zip(table.answer.tolist(), table.unit.tolist(), strict=True)
-    known = dict(zip(keys, probabilities.tolist(), strict=True))
-    rows = zip(judgements.answer.tolist(), judgements.unit.tolist(), strict=True)
-    return np.array([known[row] for row in rows])
+    known = dict(zip(table.pairs, probabilities.tolist(), strict=True))
+    return np.array([known[row] for row in judgements.pairs])
 
 
-def estimate_study(study: Study, judged: JudgedStudy, *, anytime: bool = False) -> OpenResult:
+def estimate_study(study: Study, judged: JudgedStudy, **options: Any) -> OpenResult:
     """Estimate scores, shares of met units, shares of answers without an error, and differences of models.
+
+    `options` are those of `oversight.harness.open_answers.estimate_open`; they replace the study's settings.
 
     Examples
     --------
@@ -286,13 +385,11 @@ def estimate_study(study: Study, judged: JudgedStudy, *, anytime: bool = False) 
     >>> estimate_study(read_study("study.toml"), study).find_estimate("met", "m").value
     0.75
     """
+    given = {"level": study.estimate.level, "judge": judged.judge, **options}
     return estimate_open(
         judged.judgements,
         experts=judged.experts,
-        level=study.estimate.level,
-        metrics=METRICS,
-        judge=judged.judge,
         cluster=judged.clusters,
-        anytime=anytime,
         doubt=judged.repeated,
+        **given,
     )

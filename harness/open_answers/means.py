@@ -1,8 +1,8 @@
 """Means over items, from the judged units of one model's answers.
 
-Unit j of item i is *good* if it has positive points and is met, or has negative points and is not met;
-otherwise it is *bad*. With weights w_ij = |points| / (sum of the item's positive points), the score of an
-item is one minus its loss,
+Unit j of item i is *good* if it has positive points and is met, or has negative points
+and is not met; otherwise it is *bad*. With weights w_ij = |points| / (sum of the item's
+positive points), the score of an item is one minus its loss,
 
     s_i = Σ_met points / Σ positive points = 1 − Σ_j w_ij bad_ij,
 
@@ -10,17 +10,19 @@ which is linear in the judgements. With recorded probabilities π, the sums
 
     D_i = Σ_judged w bad/π,   T_i = Σ_judged w/π,   W_i = Σ_all w
 
-have E D_i = loss and E T_i = W_i (Horvitz & Thompson 1952, J. Am. Stat. Assoc. 47). The mean loss ℓ solves
-Σ_i (D_i − ℓ (1 + (T_i − W_i)/W̄)) = 0, that is ℓ = W̄ ΣD/ΣT, a ratio of two unbiased sums (Hájek 1971, in:
-Foundations of Statistical Inference). Items, or clusters of items, are independent; units of one item may
-depend on each other.
+have E D_i = loss and E T_i = W_i (Horvitz & Thompson 1952, J. Am. Stat. Assoc. 47). The
+mean loss ℓ solves Σ_i (D_i − ℓ (1 + (T_i − W_i)/W̄)) = 0, that is ℓ = W̄ ΣD/ΣT, a ratio
+of two unbiased sums (Hájek 1971, in: Foundations of Statistical Inference). Items, or
+clusters of items, are independent; units of one item may depend on each other.
 
-* "met" is the share of units that are met: w is 1 for every unit, and met units are counted, not bad ones.
-* A judge's probabilities q of bad, calibrated on judgements of other items, are a control variate: D_i is
-  Σ_all w q + Σ_judged w (bad − q)/π, with the same expectation for every q (Cassel, Särndal & Wretman 1976,
-  Biometrika 63). The judge is never taken as the truth.
-* A difference of two models is computed item by item, on the items that both answered.
-* "no_error" is the share of answers without a bad unit. An answer counts as 0 if one of its units is judged
+* "met" is the share of units that are met: w is 1 for every unit, and met units are
+counted, not bad ones. * A judge's probabilities q of bad, calibrated on judgements of
+other items, are a control variate: D_i is
+  Σ_all w q + Σ_judged w (bad − q)/π, with the same expectation for every q (Cassel,
+  Särndal & Wretman 1976, Biometrika 63). The judge is never taken as the truth.
+* A difference of two models is computed item by item, on the items that both answered. *
+"no_error" is the share of answers without a bad unit. An answer counts as 0 if one of its
+units is judged
   bad, and as 1 if all are judged good; otherwise it is undecided.
 * The mean of a field counts only the field's units and their positive points. If fields become known only
   when an expert accepts a unit, the score is one minus the field's ΣD divided by ΣT of its positive units.
@@ -37,7 +39,6 @@ import numpy as np
 from scipy.special import expit, logit
 
 from oversight.harness.arrays import BoolArray, FloatArray, IntArray
-from oversight.harness.errors import EstimateError
 from oversight.harness.estimate import FEWEST_EFFECTIVE, count_effective
 from oversight.harness.open_answers.intervals import betting_sequence, bootstrap_interval
 from oversight.harness.open_answers.reading import BAD, GOOD, MISSING, UNASKED, ModelUnits
@@ -54,9 +55,10 @@ def calibrate(
 ) -> FloatArray:
     """Calibrate a judge by cross-fitting: return probabilities that units are bad, shape (U,).
 
-    Items are divided into five folds. For the units of a fold, a logistic regression on the judge's log-odds
-    is fitted to the judged units of the other four folds. With few judgements, or for a unit without a
-    probability of the judge, the result is the weighted mean of the other folds' judgements.
+    Items are divided into five folds. For the units of a fold, a logistic regression on
+    the judge's log-odds is fitted to the judged units of the other four folds. With few
+    judgements, or for a unit without a probability of the judge, the result is the
+    weighted mean of the other folds' judgements.
 
     Parameters
     ----------
@@ -131,8 +133,8 @@ class ItemMean:
     doubt
         Reason why intervals may not be valid; empty if none exists.
     negative
-        Mean over items of the absolute sum of negative points divided by the sum of positive points; 0 if
-        the mean is not a score.
+        Mean over items of the absolute sum of negative points divided by the sum of
+        positive points; 0 if the mean is not a score.
     """
 
     item: IntArray
@@ -157,8 +159,9 @@ class ItemMean:
         Parameters
         ----------
         cluster
-            Cluster number of every item, by the item's index. Both terms are summed over the items of a
-            cluster, because only clusters are independent. None if items are independent.
+            Cluster number of every item, by the item's index. Both terms are summed over
+            the items of a cluster, because only clusters are independent. None if items
+            are independent.
 
         Raises
         ------
@@ -204,7 +207,7 @@ class ItemMean:
         return replace(self, item=self.item[rows], a=self.a[rows], norm=self.norm[rows])
 
 
-def mean_score(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
+def mean_score(units: ModelUnits, fill: str, field: str | None) -> ItemMean:
     """Return a model's mean score, defined in the module's docstring.
 
     `fill` says how missing judgements count. `names` are the items' names, for error messages.
@@ -213,11 +216,6 @@ def mean_score(units: ModelUnits, fill: str, field: str | None, names: list[Any]
     if field is None or units.fields_known:
         units = units.of_field(field)
         positive = np.bincount(units.item, np.maximum(units.points, 0.0))
-        if field is None:
-            for item in np.unique(units.item)[positive[np.unique(units.item)] <= 0][:1]:
-                raise EstimateError(
-                    f"no unit of item {names[item]!r} has positive points, so the item has no score"
-                )
         units = units.take(np.flatnonzero(positive[units.item] > 0))
         return _known_score(_fill(units, fill, BAD if fill == LOW else GOOD))
     positive = np.bincount(units.item, np.maximum(units.points, 0.0))
@@ -262,9 +260,8 @@ def _known_score(units: ModelUnits) -> ItemMean:
     )
 
 
-def share_met(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
+def share_met(units: ModelUnits, fill: str, field: str | None) -> ItemMean:
     """Return the share of units that are met."""
-    del names
     units = _first_asked(units)
     units = units.take(units.rows_of_field(field))
     lowest = np.where(units.points < 0, GOOD, BAD)
@@ -283,12 +280,11 @@ def share_met(units: ModelUnits, fill: str, field: str | None, names: list[Any])
     return ItemMean(item=np.unique(units.item), a=a, norm=norm, ends=(0.0, 1.0))
 
 
-def without_error(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
+def without_error(units: ModelUnits, fill: str, field: str | None) -> ItemMean:
     """Return the share of answers without an error.
 
     Undecided answers count as free of errors if `fill` is HIGH, otherwise as answers with an error.
     """
-    del names
     if field is not None and not units.fields_known:
         raise Withheld(
             "the fields of some units are unknown, so the share of answers without an error cannot be "
@@ -313,7 +309,7 @@ def without_error(units: ModelUnits, fill: str, field: str | None, names: list[A
     )
 
 
-def clipped_score(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
+def clipped_score(units: ModelUnits, fill: str, field: str | None) -> ItemMean:
     """Return the mean of item scores clipped to [0, 1].
 
     Units that are not judged count as bad if `fill` is LOW, otherwise as good.
@@ -325,7 +321,7 @@ def clipped_score(units: ModelUnits, fill: str, field: str | None, names: list[A
     open_items = len(np.unique(units.item[unseen]))
     state = np.where(unseen, BAD if fill == LOW else GOOD, units.state)
     whole = replace(units, state=state, propensity=np.ones(len(state)), order=np.zeros_like(units.order))
-    score = mean_score(replace(whole, judge=np.full(len(state), np.nan)), SEEN, None, names)
+    score = mean_score(replace(whole, judge=np.full(len(state), np.nan)), SEEN, None)
     return replace(
         score, a=np.clip(score.a, 0.0, 1.0), norm=np.ones(len(score.a)), ends=(0.0, 1.0), open=open_items
     )
@@ -334,8 +330,8 @@ def clipped_score(units: ModelUnits, fill: str, field: str | None, names: list[A
 def _first_asked(units: ModelUnits) -> ModelUnits:
     """If units were asked about in order, mark all except the first unit of each answer as not asked.
 
-    Later units are ignored because the replies about earlier units decided whether later ones were asked
-    about.
+    Later units are ignored because the replies about earlier units decided whether later
+    ones were asked about.
     """
     ordered = units.order > 0
     if (ordered & (units.propensity == 0)).any():
@@ -388,9 +384,9 @@ def _with_judge(
 def _doubt_weights(whole: FloatArray, share: float, residual: FloatArray) -> str:
     """Return a reason for doubt if a few items with large negative points decide a mean; otherwise empty.
 
-    An item can lose at most W, the sum of its weights. If most items lose most of their W, the mean depends
-    mainly on the few items with a large W. The error of a normal approximation is measured by the skewness of
-    W over the N items, divided by √N.
+    An item can lose at most W, the sum of its weights. If most items lose most of their
+    W, the mean depends mainly on the few items with a large W. The error of a normal
+    approximation is measured by the skewness of W over the N items, divided by √N.
     """
     centred = whole - whole.mean()
     spread = float((centred**2).mean())

@@ -14,8 +14,7 @@ from hashlib import sha256
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, ModelError
 from oversight.harness.llm import DEFAULT_TERMS, RunTerms, cut_thoughts
-from oversight.harness.open_answers.answer_frame import Frame, show_answer
-from oversight.harness.open_answers.side_runs import JUDGE, ask_aside, name_side_run
+from oversight.harness.open_answers.answer_frame import JUDGE, Frame, ask_aside, name_side_run, show_answer
 from oversight.harness.output import shorten
 from oversight.harness.store import Store, StoredAnswer, StoredUnit
 from oversight.harness.types import UNIT_PREFIX, Item

@@ -111,16 +111,12 @@ def begin_open_study(
     # Create the folder first, because otherwise paths through it cannot be resolved.
     folder.mkdir(parents=True, exist_ok=True)
     study = Study.model_validate({**tomllib.loads(content), "folder": str(folder)})
-    fields = _find_fields(study)
+    ids = [item.id for item in study_items(study)]
+    rubrics = read_rubrics(study, ids) if units == "rubric" else []
+    fields = sorted({unit.field for unit in rubrics if unit.field is not None})
     files = {
         target: content,
         folder / SCHEMA_FILE: read_schema_text(),
         folder / "experts.toml": make_roster(_ROSTER, fields),
     }
     return CreatedStudy(written=write_missing(files), units=units, fields=fields)
-
-
-def _find_fields(study: Study) -> list[str]:
-    ids = [item.id for item in study_items(study)]
-    named = [unit.field for unit in read_rubrics(study, ids)] if study.open.units == "rubric" else []
-    return sorted({field for field in named if field is not None})

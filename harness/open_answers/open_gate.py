@@ -32,9 +32,9 @@ from oversight.harness.estimate import (
     judge_interval,
     obrien_fleming_level,
 )
-from oversight.harness.open_answers.estimates import SCORE, OpenEstimate, OpenResult, estimate_open
-from oversight.harness.open_answers.judged_study import JudgedStudy, read_judged
-from oversight.harness.output import counted, did_you_mean
+from oversight.harness.open_answers.estimates import SCORE, OpenEstimate, OpenResult
+from oversight.harness.open_answers.judged_study import JudgedStudy, estimate_study, read_judged
+from oversight.harness.output import counted, did_you_mean, join_reasons
 from oversight.harness.store import PlannedLook, Store
 
 _MANY_MISSING = 0.02
@@ -71,17 +71,15 @@ def gate_open_study(study: Study, bars: Bars, *, names: Sequence[str] | None = N
         if bars.look is not None:
             look = PlannedLook(look=bars.look[0], looks=bars.look[1], **questions)
             check_look(study, store, look)
-        result = estimate_open(
-            judged.judgements,
-            experts=judged.experts,
+        result = estimate_study(
+            study,
+            judged,
             level=now,
             metrics=(SCORE,),
             by_field=False,
             judge=None if look is None else judged.judge,
-            cluster=judged.clusters,
             anytime=look is None,
             widest=math.inf,
-            doubt=judged.repeated,
         )
         method = "" if look is None else f"look {look.look} of {look.looks}"
         items = len(study_items(study))
@@ -165,7 +163,7 @@ def _check(judged: JudgedStudy, items: int, verdict: GateVerdict, model: str, ba
     return GateCheck(
         model=model,
         baseline=baseline,
-        verdict=verdict.withheld("; ".join(filter(None, [verdict.why, *whys]))) if whys else verdict,
+        verdict=verdict.withheld(join_reasons(verdict.why, *whys)) if whys else verdict,
         remarks=[told] if waiting else [],
         quantity="score",
     )

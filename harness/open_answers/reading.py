@@ -92,9 +92,6 @@ def read_units(
     EstimateError
         If an expert who accepted a unit of unknown field has no field.
     """
-    if judgements.is_control.any():
-        kept = np.flatnonzero(~judgements.is_control)
-        judgements, judge = judgements.take(kept), None if judge is None else judge[kept]
     answer, unit = number_values(judgements.answer)[0], number_values(judgements.unit)[0]
     key = answer * (unit.max(initial=0) + 1) + unit
     _, first, code = np.unique(key, return_index=True, return_inverse=True)

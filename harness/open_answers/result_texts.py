@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+_ABOUT = ("metric", "model", "other", "field")
 _TITLES = {"score": "score", "met": "units met", "no_error": "without error"}
 
 
@@ -37,23 +38,8 @@ def result_to_json(result: OpenResult, judged: JudgedStudy) -> dict[str, Any]:
     return {
         "level": result.level,
         **_count(judged),
-        "models": {
-            model: {
-                metric: _to_json(e) for metric in METRICS for e in _pick(result, metric, model, field=None)
-            }
-            for model in judged.frame.models
-        },
-        "fields": {
-            field: {
-                model: {
-                    metric: _to_json(e)
-                    for metric in METRICS
-                    for e in _pick(result, metric, model, field=field)
-                }
-                for model in judged.frame.models
-            }
-            for field in find_fields(result)
-        },
+        "models": _list_models(result, judged, None),
+        "fields": {field: _list_models(result, judged, field) for field in find_fields(result)},
         "differences": [asdict(e) for e in result.estimates if e.other is not None and e.field is None],
         "later": list(judged.later.values()),
         "experts": [asdict(expert) for expert in result.experts],
@@ -96,19 +82,16 @@ def result_to_text(result: OpenResult, judged: JudgedStudy) -> list[RenderableTy
 
 def _say_experts(result: OpenResult) -> list[str]:
     """Return sentences on how often experts were right on control questions, and on the corrected scores."""
-    told = [
-        f"experts said {word} to {rate.successes} of {counted(rate.of, 'unit')} whose truth is {word}"
-        for expert in result.experts
-        if not expert.expert
-        for word, rate in (("yes", expert.yes_for_yes), ("no", expert.no_for_no))
-        if rate is not None
-    ]
-    told += [
-        f"two experts gave the same reply to {expert.agrees.successes} of "
-        f"{counted(expert.agrees.of, 'question')} that both answered"
-        for expert in result.experts
-        if not expert.expert and expert.agrees is not None
-    ]
+    told = list[str]()
+    for both in result.experts[:1]:
+        told += [
+            f"experts said {word} to {rate.successes} of {counted(rate.of, 'unit')} whose truth is {word}"
+            for word, rate in (("yes", both.yes_for_yes), ("no", both.no_for_no))
+            if rate is not None
+        ]
+        if both.agrees is not None:
+            n, of = both.agrees.successes, counted(both.agrees.of, "question")
+            told.append(f"two experts gave the same reply to {n} of {of} that both answered")
     told += [
         f"{e.model}: score corrected for experts' errors {percent(e.corrected)} "
         f"[{percent(e.corrected_low)}, {percent(e.corrected_high)}]"
@@ -134,9 +117,16 @@ def _pick(result: OpenResult, metric: str, model: str, *, field: str | None) -> 
     return (e for e in result.estimates if (e.metric, e.model, e.other, e.field) == wanted)
 
 
-def _to_json(estimate: OpenEstimate) -> dict[str, Any]:
-    told = asdict(estimate)
-    return {name: value for name, value in told.items() if name not in ("metric", "model", "other", "field")}
+def _list_models(result: OpenResult, judged: JudgedStudy, field: str | None) -> dict[str, Any]:
+    """Return model → metric → the values of its estimate in a field."""
+    found = dict[str, Any]()
+    for model in judged.frame.models:
+        made = [asdict(e) for metric in METRICS for e in _pick(result, metric, model, field=field)]
+        found[model] = {
+            told["metric"]: {name: value for name, value in told.items() if name not in _ABOUT}
+            for told in made
+        }
+    return found
 
 
 def describe(estimate: OpenEstimate) -> str:

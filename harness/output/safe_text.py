@@ -156,6 +156,15 @@ def join_lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
+def join_reasons(*reasons: str) -> str:
+    """Join the reasons that are not empty.
+
+    >>> join_reasons("too few items", "", "no key")
+    'too few items; no key'
+    """
+    return "; ".join(filter(None, reasons))
+
+
 _FORMULA = "=+\\-@\t\r\n＝＋－＠"
 _TO_GUARD, _GUARDED = re.compile(f"'*[{_FORMULA}]"), re.compile(f"'+[{_FORMULA}]")
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from oversight.agents.programs import PromptFormat, load_program
-from oversight.agents.runtime import Broker
+from oversight.agents.runtime import Broker, open_broker
 from oversight.harness import (
     BudgetSpent,
     ConfigError,
@@ -19,7 +20,7 @@ from oversight.harness import (
     TransientModelError,
 )
 from oversight.harness.config import ModelSection
-from oversight.harness.llm import Budget, Message, ModelReply, Price, Request
+from oversight.harness.llm import Budget, Message, ModelReply, Price, Request, RunTerms
 from oversight.harness.store import Store
 from oversight.harness.types import PredictionStatus
 from tests.agents.helpers import FREE, an_item, answer
@@ -246,11 +247,31 @@ def read_all(store: Store) -> list[tuple[int, int, float | None]]:
     return [(c.input_tokens, c.output_tokens, c.usd) for c in store.calls.read_calls(keys).values()]
 
 
+class One:
+    """A worker that makes the calls of one model."""
+
+    number = 1
+
+    def __init__(self, model: Scripted) -> None:
+        self._model = model
+
+    def make_model(self, *_: object) -> Any:
+        return self._model
+
+
 def test_a_reply_of_another_model_is_no_answer(tmp_path: Path) -> None:
     settings = ModelSection(model="small", tries=1)
     replies = [ModelReply(GOOD, "stop", 9, 2, model=name) for name in ("small-2026-01-01", "large")]
     with Store(f"sqlite:///{tmp_path / 's.db'}") as store:
-        broker = Broker.for_model(say(*replies), settings, budget=FREE, price=None, store=store)
-        assert ask(broker, "i/0/0")[0].text == GOOD
-        with pytest.raises(TransientModelError, match="the model 'large' answered, not 'small-2026-01-01'"):
-            ask(broker, "i/0/1")
+        terms = RunTerms(workers=One(say(*replies)))
+
+        async def run() -> None:
+            opening = open_broker(settings, terms, store=store, budget=FREE, price=None, checks=False)
+            async with opening as broker:
+                assert (await broker.ask(ASKED, "i/0/0")).text == GOOD
+                with pytest.raises(
+                    TransientModelError, match="the model 'large' answered, not 'small-2026-01-01'"
+                ):
+                    await broker.ask(ASKED, "i/0/1")
+
+        asyncio.run(run())

@@ -147,10 +147,10 @@ def test_the_times_of_failures_are_stored(tmp_path: Path) -> None:
             archive.add_candidate(Candidate(program, j, "library", (), ""))
         ids = [first.id, second.id]
         archive.record(first.id, 0, [Prediction("i0", None, PredictionStatus.FAILED, "HTTP 500")])
-        assert load_archive(store, "s").matrix(ids, ITEMS[:1]).tolist() == [[UNREADABLE], [FAILED]]
+        assert load_archive(store, "s").table.options(ids, ITEMS[:1]).tolist() == [[UNREADABLE], [FAILED]]
         archive.record(second.id, 0, [Prediction("i1", None, PredictionStatus.FAILED, "HTTP 500")])
         again = load_archive(store, "s")
-        assert again.matrix(ids, ITEMS[:2]).tolist() == [[FAILED, FAILED]] * 2
+        assert again.table.options(ids, ITEMS[:2]).tolist() == [[FAILED, FAILED]] * 2
         assert again.digest() == archive.digest()
 
 

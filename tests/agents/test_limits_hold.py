@@ -201,7 +201,7 @@ def test_newly_refused_program_does_not_stop_a_search() -> None:
     world.state = replace(state, evaluate=refuse)  # type: ignore[arg-type]
     asyncio.run(world.state.answer(pill.id, state.items("select")))
     run(world)
-    found = state.archive.predictions(pill.id, state.items("select"))
+    found = state.archive.table.predictions(pill.id, state.items("select"))
     assert {p.status for p in found} == {PredictionStatus.UNREADABLE}
     assert world.state.board().standing(pill.id).value <= 0
 

@@ -16,11 +16,11 @@ from oversight.agents.search import (
     shrink_scores,
     simulated_labels,
 )
-from oversight.agents.search.checked_settings import check_settings
 from oversight.agents.search.fitness.empirical_bayes import compare_paired, minimum_detectable
 from oversight.agents.search.fitness.power import measure_power
 from oversight.agents.search.loop import race
 from oversight.agents.search.policies.proposal import published_probabilities
+from oversight.agents.search.setup import check_settings
 from oversight.harness import ConfigError
 from oversight.harness.config import SearchSection
 from oversight.harness.estimate import synthesise_population
@@ -111,7 +111,7 @@ def test_rungs_cost_less_than_two_thirds_and_choose_as_well() -> None:
             full = [
                 c
                 for c in archive.candidates
-                if len(archive.predictions(c, world.task.items)) == len(world.task.items)
+                if len(archive.table.predictions(c, world.task.items)) == len(world.task.items)
             ]
             pick = next(c for c in world.state.board().ranked() if c in full)
             found.append(max(world.task.accuracy.values()) - world.task.accuracy[pick])

@@ -170,7 +170,7 @@ def test_answers_that_failed_with_those_of_another_program_are_left_out_and_coun
     world = World()
     archive = archive_of(world)
     name = world.library[1].id
-    found = archive.predictions(name, world.task.items[:6])
+    found = archive.table.predictions(name, world.task.items[:6])
     before = score_candidates(archive, world.task.items, world.state.labels["select"]).standing(name)
     failed = [replace(p, option=None, status=PredictionStatus.FAILED) for p in found]
     archive.record(name, 0, failed)
@@ -188,7 +188,7 @@ def test_candidate_without_a_readable_answer_has_accuracy_zero() -> None:
     world = World()
     archive = archive_of(world)
     name = world.library[1].id
-    found = archive.predictions(name, world.task.items)
+    found = archive.table.predictions(name, world.task.items)
     lost = [replace(p, option=None, status=PredictionStatus.UNREADABLE) for p in found]
     archive.record(name, 0, lost)
     standing = score_candidates(archive, world.task.items, world.state.labels["select"]).standing(name)

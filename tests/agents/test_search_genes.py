@@ -13,9 +13,9 @@ from oversight.agents.sandbox import open_sandbox
 from oversight.agents.search.policies.recombine import (
     EDITS,
     Recombine,
-    Wordings,
     add_vote,
     read_constants,
+    read_wordings,
     remove_thinking,
     replace_constants,
     run_beside,
@@ -56,7 +56,7 @@ def test_two_workflows_side_by_side_keep_their_own_constants() -> None:
 @pytest.mark.parametrize("name", ["cot-sc", "debate", "role-assignment"])
 def test_every_edit_gives_a_workflow_that_runs(name: str) -> None:
     source, other = load_program(name).source, load_program("role-assignment").source
-    maker, rng = Recombine(Wordings.bundled()), np.random.default_rng(0)
+    maker, rng = Recombine(read_wordings()), np.random.default_rng(0)
     programs = {op: edit(maker, source, other, rng)[0] for op, edit in EDITS.items()}
     programs["vote of two"] = add_vote(set_argument(source, "role", "ROLE", "You are calm."), 2)
     programs["two"] = run_beside(source, add_vote(other, 2))

@@ -18,7 +18,7 @@ from oversight.agents.search.fitness.archive import load_archive
 from oversight.agents.search.launch import find_quotation
 from oversight.agents.search.loop import Ended
 from oversight.agents.search.policies.proposal import PolicyView, Proposal
-from oversight.agents.search.policies.recombine import Recombine, Wordings
+from oversight.agents.search.policies.recombine import Recombine, read_wordings
 from oversight.harness import BudgetSpent, StoreError
 from oversight.harness.config import SearchSection
 from oversight.harness.store import Store
@@ -158,7 +158,7 @@ def test_a_winner_that_was_tested_stays_whatever_labels_come() -> None:
     other = next(c for c in winner.finalists if c != winner.id)
     archive, labels = world.state.archive, dict(world.state.labels)
     for split in ("select", "confirm"):  # change the labels so that the other finalist is always right
-        [right] = archive.matrix([other], archive.splits[split])
+        [right] = archive.table.options([other], archive.splits[split])
         labels[split] = replace(labels[split], truth=right)
     later = replace(world.state, labels=labels)
     assert decide(later, list(winner.finalists)).id == other
@@ -190,7 +190,7 @@ def test_recombination_makes_new_programs_offline_and_the_same_ones_again() -> N
         world = World(section=SearchSection(candidates=24, in_flight=6, rungs=[30], keep=[]), select=30)
         world.state = library_state(world)
         world.task.accuracy = Known(world.task.accuracy)
-        asyncio.run(search(world.state, Recombine(Wordings.bundled())))
+        asyncio.run(search(world.state, Recombine(read_wordings())))
         archives.append(world.state.archive)
     assert archives[0].digest() == archives[1].digest()
     made = [c for c in archives[0].candidates.values() if c.slot >= 0]

@@ -27,7 +27,7 @@ def test_exported_winner_gives_the_same_answers_elsewhere(
         (search,) = store.searches.read_searches()
         archive = load_archive(store, search["id"])
     winner, items = str(archive.events["winner"]["candidate"]), archive.splits["test"]
-    stored = {p.item_id: p.option for p in archive.predictions(winner, items)}
+    stored = {p.item_id: p.option for p in archive.table.predictions(winner, items)}
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url)
         said = oversight("run", "--workflow", file, "--study", str(tmp_path / "study.toml"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from itertools import pairwise, permutations
 
 import numpy as np
@@ -10,14 +11,13 @@ import pytest
 from oversight.harness.arrays import BoolArray, FloatArray
 from oversight.harness.errors import EstimateError
 from oversight.harness.open_answers import (
-    OpenAnswer,
-    Unit,
-    cross_units,
+    Frame,
     draw_questions,
     estimate_open,
     join_replies,
 )
 from oversight.harness.open_answers.draw import find_chances, systematic
+from oversight.harness.store import StoredAnswer, StoredUnit
 from tests.open_answers.worlds import EXPERTS, rubric_table
 
 
@@ -95,9 +95,11 @@ def test_judge_draws_more_where_it_is_unsure() -> None:
 
 
 def test_equal_claims_are_asked_once_and_count_for_both() -> None:
-    answers = [OpenAnswer(f"{m}{i}", f"i{i}", m, f"{m} {i}") for i in range(5) for m in "ab"]
-    units = [Unit(f"u{a.id}", a.item, "water boils", field="physics", answer=a.id) for a in answers]
-    table = cross_units(units, answers)
+    answers = [StoredAnswer(f"i{i}", m, f"{m}{i}", f"{m} {i}") for i in range(5) for m in "ab"]
+    units = [
+        StoredUnit(f"u{a.id}", a.item_id, a.id, 0, "water boils", 1.0, "physics", "claims") for a in answers
+    ]
+    table = Frame(answers=answers, units=units).table
     drawn = draw_questions(table, 10, "equal", 1, experts=EXPERTS)
     assert len(drawn) == 5
     judged = join_replies(table, drawn, {(q, "bob"): "no" if q else "yes" for q in range(5)})
@@ -129,7 +131,7 @@ def test_replies_are_joined_whatever_the_order_of_the_draws_rows() -> None:
         join_replies(table, drawn, reply.tolist()),
         join_replies(table, shuffled, reply[mixed].tolist()),
     )
-    for name in one.__slots__:
+    for name in (column.name for column in fields(one)):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from oversight.harness.errors import EstimateError
 from oversight.harness.open_answers import (
-    Judgements,
     OpenEstimate,
     draw_questions,
     estimate_open,
@@ -169,11 +168,9 @@ def test_experts_are_measured_by_gold_and_by_each_other() -> None:
     judged = judge_all(rubric_table([[1, 1]] * 2), {("m0", "i0c0"): "no"})
     judged = replace(judged, gold=objects("yes", "no", "yes", None))
     again = replace(judged, expert=objects("zoe", *["zoe"] * 3), gold=objects(*[None] * 4))
-    columns = {
-        name: np.concatenate([getattr(judged, name), getattr(again, name)]) for name in judged.__slots__
-    }
-    columns["reply"][-1] = "no"
-    result = estimate_open(type(judged)(**columns), experts=EXPERTS | {"zoe": "law"})
+    both = judged.append(again)
+    both.reply[-1] = "no"
+    result = estimate_open(both, experts=EXPERTS | {"zoe": "law"})
     ann = next(found for found in result.experts if found.expert == "ann")
     assert ann.yes_for_yes is not None
     assert ann.no_for_no is not None
@@ -245,9 +242,7 @@ def test_numbers_are_corrected_for_experts_errors() -> None:
         propensity=np.full(600, np.nan),
         gold=np.where(met[:600], "yes", "no").astype(object),
     )
-    both = type(judged)(
-        **{name: np.concatenate([getattr(judged, name), getattr(control, name)]) for name in judged.__slots__}
-    )
+    both = judged.append(control)
     found = estimate_open(both, experts=EXPERTS).find_estimate("score", "m")
     assert found.value == pytest.approx(
         estimate_open(judged, experts=EXPERTS).find_estimate("score", "m").value
@@ -283,10 +278,8 @@ def study_of_gold(seed: int, right: tuple[float, float], gold: str, n: int) -> t
         reply=said[len(drawn) :],
         gold=objects(*np.where(is_met[len(drawn) :], "yes", "no")),
     )
-    both = {
-        name: np.concatenate([getattr(judged, name), getattr(control, name)]) for name in judged.__slots__
-    }
-    result = estimate_open(Judgements(**both), experts=EXPERTS, metrics=("score",), by_field=False)
+    both = judged.append(control)
+    result = estimate_open(both, experts=EXPERTS, metrics=("score",), by_field=False)
     return result.find_estimate("score", "m"), 0.9
 
 

@@ -13,7 +13,6 @@ import pytest
 from oversight.harness.cli.main import main
 from oversight.harness.config import read_study
 from oversight.harness.open_answers import (
-    Judgements,
     draw_questions,
     estimate_open,
     estimate_study,
@@ -230,12 +229,7 @@ def test_score_is_corrected_by_pairs_of_replies(error: float) -> None:
             expert=np.array([other[name] for name in again.expert], dtype=object),
             reply=np.array([said[1][row[question]] for question in again.question], dtype=object),
         )
-        both = Judgements(
-            **{
-                name: np.concatenate([getattr(judged, name), getattr(second, name)])
-                for name in Judgements.__slots__
-            }
-        )
+        both = judged.append(second)
         found = estimate_open(both, experts=experts, by_field=False).find_estimate("score", "m")
         truth = (np.array([2, 2, -1] * 400) * met).reshape(400, 3).sum(axis=1).mean() / 4
         low = found.low if found.corrected_low is None else found.corrected_low

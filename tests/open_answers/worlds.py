@@ -7,15 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from oversight.harness.open_answers import (
-    Judgements,
-    OpenAnswer,
-    Unit,
-    UnitTable,
-    cross_units,
-    draw_questions,
-    join_replies,
-)
+from oversight.harness.open_answers import Frame, Judgements, UnitTable, draw_questions, join_replies
+from oversight.harness.store import StoredAnswer, StoredUnit
 
 EXPERTS = {"ann": "law", "bob": "physics", "cy": "biology"}
 
@@ -25,16 +18,16 @@ def rubric_table(
 ) -> UnitTable:
     """A table of items with a rubric each; no two answers read the same."""
     units = [
-        Unit(f"i{i}c{j}", f"i{i}", f"criterion {j}", points=p, field=field)
+        StoredUnit(f"i{i}c{j}", f"i{i}", "", j, f"criterion {j}", p, field, "rubric")
         for i, rubric in enumerate(points)
         for j, p in enumerate(rubric)
     ]
     answers = [
-        OpenAnswer(f"{model}{i}", f"i{i}", model, f"{model} says {i}")
+        StoredAnswer(f"i{i}", model, f"{model}{i}", f"{model} says {i}")
         for i in range(len(points))
         for model in models
     ]
-    return cross_units(units, answers)
+    return Frame(answers=answers, units=units).table
 
 
 def judge_all(table: UnitTable, replies: Mapping[tuple[str, str], str | None]) -> Judgements:

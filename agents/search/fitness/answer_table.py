@@ -110,7 +110,7 @@ class AnswerTable:
         The value is `FAILED` if an answer is missing, and if it is left out (`is_left_out`). Any other answer
         without an option has the value `UNREADABLE` and counts as wrong.
         """
-        option, status = self.read_answers(ids, items, replicate)
+        option, status = (self._take(column, ids, items, replicate) for column in ("option", "status"))
         gone = (status == _ABSENT) | self._is_excused(status, ids, items, replicate)
         return np.where(gone, FAILED, option).astype(np.int64)
 
@@ -148,16 +148,6 @@ class AnswerTable:
             no_option=(np.isin(status, (*_NO_OPTION, _FAILED)) & ~excused).sum(axis=1),
             tokens=self._take("tokens", ids, items, replicate).sum(axis=1),
         )
-
-    def read_answers(
-        self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0
-    ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Return chosen options, and statuses as indices in `STATUSES`: two (candidates, items) arrays.
-
-        The values are −1 if an answer is missing.
-        """
-        where = ids, items, replicate
-        return self._take("option", *where), self._take("status", *where)
 
     def sum_tokens(self, items: Sequence[Item]) -> int:
         """Return the total number of tokens of all candidates' answers to these items."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from oversight.agents.runtime import read_failure_time, stamp_failure
 from oversight.agents.search.fitness.answer_table import AnswerTable
-from oversight.harness import IntArray, StoreError
+from oversight.harness import StoreError
 from oversight.harness.store import SearchRepository, Store
 from oversight.harness.types import Candidate, Item, Prediction, PredictionStatus
 
@@ -55,6 +55,11 @@ class Archive:
         self.table = AnswerTable(item.id for part in self.splits.values() for item in part)
         for candidate in self.candidates.values():
             self._join_family(candidate)
+
+    @property
+    def slots(self) -> list[Mapping[str, Any]]:
+        """The recorded outcomes of proposals."""
+        return [event for key, event in self.events.items() if key.startswith("slot/")]
 
     def add_candidate(self, candidate: Candidate) -> None:
         """Add a candidate, unless its program is already in the archive.
@@ -103,19 +108,6 @@ class Archive:
         there, failed = self.table.is_there, self.table.has_failed
         done = there([candidate], items, replicate)[0] & ~failed([candidate], items, replicate)[0]
         return [items[i] for i in np.flatnonzero(~done)]
-
-    def predictions(self, candidate: str, items: Iterable[Item], replicate: int = 0) -> list[Prediction]:
-        """Return a candidate's answers to these items, see `AnswerTable.predictions`."""
-        return self.table.predictions(candidate, items, replicate)
-
-    def count_answers(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """Return how many of these items each candidate has answered, including failed answers."""
-        found: IntArray = self.table.is_there(ids, items, replicate).sum(axis=1)
-        return found
-
-    def matrix(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """Return the options that candidates chose, shape (candidates, items), for `score_items`."""
-        return self.table.options(ids, items, replicate)
 
     def digest(self) -> str:
         """Return the SHA-256 of all decisions and answers, without times, so that equal searches agree."""

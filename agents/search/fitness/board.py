@@ -7,7 +7,7 @@ each answer again in every slot.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -43,13 +43,6 @@ class ScoredRows:
     _rows: dict[tuple[str, str, int], tuple[int, FloatArray]] = field(default_factory=dict)
     _votes: dict[int, bytes] = field(default_factory=dict)
 
-    def begin(self, items: Sequence[Item], labelled: ExpertLabels) -> None:
-        """Empty the cache if it was filled for other items or labels."""
-        if self._items is not items or self._labelled is not labelled:
-            self._items, self._labelled = items, labelled
-            self._rows.clear()
-            self._votes.clear()
-
     def score(
         self,
         table: AnswerTable,
@@ -61,7 +54,10 @@ class ScoredRows:
         replicate: int,
     ) -> FloatArray:
         """Return the candidates' scores on the items in one replicate, shape (candidates, items)."""
-        self.begin(items, labelled)
+        if self._items is not items or self._labelled is not labelled:
+            self._items, self._labelled = items, labelled
+            self._rows.clear()
+            self._votes.clear()
         voters = None
         # Scores of routed items depend on the votes of the candidates that answered every routed item.
         if labelled.routed.any():
@@ -103,10 +99,8 @@ class Board:
         Experts' labels of the n items.
     shrunk
         Posterior of the candidates.
-    count
-        Function that counts the answers in each candidate's first replicate.
-    options
-        Function from a candidate's id to its chosen options, shape (n,).
+    table, items
+        The answers of all candidates, and the n items.
     scale, unit
         Scale of the scores, and the factor that converts a difference of accuracies to this scale: 1 for
         ``"accuracy"``, 1/(K − 1) for ``"q"`` and items with K options.
@@ -117,20 +111,10 @@ class Board:
     scores: FloatArray
     labelled: ExpertLabels
     shrunk: ShrunkScores
-    count: Callable[[], AnswerCounts]
-    options: Callable[[str], IntArray]
+    table: AnswerTable
+    items: Sequence[Item]
     scale: str = "accuracy"
     unit: float = 1.0
-
-    @cached_property
-    def _standings(self) -> dict[str, Standing]:
-        return {}
-
-    def standing(self, name: str) -> Standing:
-        """Return a candidate's scores, computed on demand because a search needs few candidates' scores."""
-        if name not in self._standings:
-            self._standings[name] = self._stand(self.places[name])
-        return self._standings[name]
 
     def avoided(self, name: str) -> float | None:
         """Return the weighted share of items on which a candidate avoided all refused options.
@@ -138,7 +122,11 @@ class Board:
         An item counts if it has a no but no yes, and the candidate answered it. So the share is not an
         accuracy. None if no item counts.
         """
-        return _avoided(self.options(name), self.labelled)
+        y, labelled = self.table.options([name], self.items)[0], self.labelled
+        refused = labelled.refused & ((labelled.truth < 0) & (y >= UNREADABLE))[:, None]
+        hit = refused[np.arange(len(y)), np.maximum(y, 0)] & (y >= 0)
+        asked = float(labelled.weight @ refused.any(axis=1))
+        return 1 - float(labelled.weight @ hit) / asked if asked else None
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -148,14 +136,11 @@ class Board:
     @cached_property
     def counts(self) -> AnswerCounts:
         """Counts of the answers in each candidate's first replicate."""
-        return self.count()
+        return self.table.count(self.ids, self.items)
 
     def accuracy(self, score: float) -> float:
         """Convert a score to an accuracy. On the scale "q" with K options, it is (K − 1)·score − (K − 2)."""
         return 1 - (1 - score) / self.unit
-
-    def _score(self, accuracy: float) -> float:
-        return 1 - self.unit * (1 - accuracy)
 
     def values(self, ids: Sequence[str]) -> FloatArray:
         """Return the mean scores of candidates, without shrinkage."""
@@ -190,11 +175,10 @@ class Board:
         each: FloatArray = self.counts.tokens / np.maximum(1, self.counts.answers)
         return each
 
-    def _stand(self, j: int) -> Standing:
-        """Compute a candidate's scores."""
-        parents = self.candidates[self.ids[j]].parents
-        is_known = bool(parents) and parents[0] in self.places
-        compared = self.compare(self.ids[j], parents[0]) if is_known else None
+    def standing(self, name: str) -> Standing:
+        """Return a candidate's scores, computed on demand because a search needs few candidates' scores."""
+        j, parents = self.places[name], self.candidates[name].parents
+        compared = self.compare(name, parents[0]) if parents and parents[0] in self.places else None
         mean, sd, far = float(self.shrunk.mean[j]), float(self.shrunk.sd[j]), self.shrunk.breakthroughs
         low, high = interval_ends(
             mean,
@@ -206,7 +190,8 @@ class Board:
         n = max(1, int(self.counts.answers[j]))
         failed, bad = int(self.counts.failed[j]) / n, int(self.counts.no_option[j])
         # Answers without an option are wrong, so no accuracy exceeds the share of answers with an option.
-        readable, most = (self._score(a) for a in (1 - bad / n, clopper_pearson(n - bad, n, 0.95)[1]))
+        shares = 1 - bad / n, clopper_pearson(n - bad, n, 0.95)[1]
+        readable, most = (1 - self.unit * (1 - share) for share in shares)
         return Standing(
             n_items=int((~np.isnan(self.scores[j])).sum()),
             value=float(np.nanmean(self.scores[j])),
@@ -268,21 +253,6 @@ def score_candidates(
     names = [c for c in (ids or archive.candidates) if c in answered]
     if not names:
         raise EstimateError("fitness: no candidate has an answer yet")
-    parents = {c: archive.candidates[c].parents for c in names} if by_parents else {}
-    return _make_board(archive, items, labelled, names, estimator, runs, kept, parents)
-
-
-def _make_board(
-    archive: Archive,
-    items: Sequence[Item],
-    labelled: ExpertLabels,
-    names: list[str],
-    estimator: str,
-    runs: range,
-    kept: ScoredRows,
-    parents: Mapping[str, Sequence[str]],
-) -> Board:
-    table = archive.table
     scores = _mean_over_runs(
         [kept.score(table, names, items, labelled, estimator=estimator, replicate=r) for r in runs]
     )
@@ -292,6 +262,7 @@ def _make_board(
     unit = 1.0
     if estimator == "raw":
         unit = float((1 / (labelled.n_options[labelled.answered] - 1)).mean())
+    parents = {c: archive.candidates[c].parents for c in names} if by_parents else {}
     shrunk = shrink_scores(scores, unit, labelled.cluster, relate(names, parents))
     return Board(
         ids=tuple(names),
@@ -299,8 +270,8 @@ def _make_board(
         scores=scores,
         labelled=labelled,
         shrunk=shrunk,
-        count=lambda: table.count(names, items),
-        options=lambda name: table.options([name], items)[0],
+        table=table,
+        items=items,
         unit=unit,
         scale="q" if estimator == "raw" else "accuracy",
     )
@@ -313,14 +284,3 @@ def _mean_over_runs(scored: Sequence[FloatArray]) -> FloatArray:
     counts = (~np.isnan(runs)).sum(axis=0)
     mean: FloatArray = np.nansum(runs, axis=0) / np.where(counts > 0, counts, np.nan)
     return mean
-
-
-def _avoided(y: IntArray, labelled: ExpertLabels) -> float | None:
-    """Return the weighted share of answers that avoid the refused options of their items.
-
-    An item counts if it has no yes, at least one refused option, and an answer. None if no item counts.
-    """
-    refused = labelled.refused & ((labelled.truth < 0) & (y >= UNREADABLE))[:, None]
-    hit = refused[np.arange(len(y)), np.maximum(y, 0)] & (y >= 0)
-    asked = float(labelled.weight @ refused.any(axis=1))
-    return 1 - float(labelled.weight @ hit) / asked if asked else None

@@ -259,14 +259,11 @@ def _rows_of(ids: Sequence[str], labels: LabelColumns) -> tuple[IntArray, LabelC
 
 def _refuse_contradictions(ids: Sequence[str], row: IntArray, option: IntArray, yes: BoolArray) -> None:
     """Raise an error if an option of an item has two answers, or an item has two true options."""
-    order = np.lexsort((option, row))
-    for j in np.flatnonzero((np.diff(row[order]) == 0) & (np.diff(option[order]) == 0)):
-        name, asked = ids[row[order[j]]], option[order[j]]
-        raise EstimateError(f"labels: item {name!r} has two answers about option {asked}")
-    true, of = option[yes], row[yes]
-    order = np.argsort(of, kind="stable")
-    for j in np.flatnonzero(np.diff(of[order]) == 0):
-        first, second = true[order[j : j + 2]]
+    pairs, count = np.unique(np.column_stack([row, option]), axis=0, return_counts=True)
+    for place, asked in pairs[count > 1]:
+        raise EstimateError(f"labels: item {ids[place]!r} has two answers about option {asked}")
+    for place in np.flatnonzero(np.bincount(row[yes]) > 1):
+        first, second = option[yes & (row == place)][:2]
         raise EstimateError(
-            f"labels: item {ids[of[order[j]]]!r} must have one true option, has yes for {first} and {second}"
+            f"labels: item {ids[place]!r} must have one true option, has yes for {first} and {second}"
         )

@@ -173,24 +173,14 @@ Edit = tuple[str, str]
 """The changed source, and a description of the change; the description is empty if nothing changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wordings:
-    """Texts from which prompts are varied: instructions and roles."""
-
-    instruction: tuple[str, ...]
-    role: tuple[str, ...]
-
-    @classmethod
-    def bundled(cls) -> Wordings:
-        """Read ``prompts/wordings.toml``."""
-        table = tomllib.loads(
-            (files("oversight.agents") / "prompts" / "wordings.toml").read_text(encoding="utf-8")
-        )
-        return cls(tuple(table["instruction"]), tuple(table["role"]))
-
-    def with_roles(self, texts: Iterable[str]) -> Wordings:
-        """Return a copy of these wordings with `texts` added to the roles."""
-        return replace(self, role=tuple(dict.fromkeys((*self.role, *texts))))
+def read_wordings(roles: Iterable[str] = ()) -> dict[str, tuple[str, ...]]:
+    """Read ``prompts/wordings.toml``. Returns texts by the constant that they replace, with `roles` added."""
+    text = (files("oversight.agents") / "prompts" / "wordings.toml").read_text(encoding="utf-8")
+    table = tomllib.loads(text)
+    return {
+        "INSTRUCTION": tuple(table["instruction"]),
+        "ROLE": tuple(dict.fromkeys((*table["role"], *roles))),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +190,10 @@ class Recombine:
     Parameters
     ----------
     wordings
-        Instructions and roles to choose from; they may include roles of the study.
+        Instructions and roles to choose from, see `read_wordings`.
     """
 
-    wordings: Wordings
+    wordings: Mapping[str, Sequence[str]]
     name: str = "recombine"
 
     async def propose(self, view: PolicyView) -> Proposal:
@@ -263,13 +253,12 @@ class Recombine:
 
     def add_role(self, source: str, _: str, rng: np.random.Generator) -> Edit:
         """Add a random role to every call for an answer."""
-        role = self.wordings.role[int(rng.integers(len(self.wordings.role)))]
+        role = self.wordings["ROLE"][int(rng.integers(len(self.wordings["ROLE"])))]
         return set_argument(source, "role", "ROLE", role), f"plays: {role}"
 
     def _other(self, name: str, value: Value, rng: np.random.Generator) -> Value:
         if isinstance(value, str):
-            texts = {"INSTRUCTION": self.wordings.instruction, "ROLE": self.wordings.role}
-            choices: Sequence[Value] = texts.get(name.rstrip("_0123456789"), (value,))
+            choices: Sequence[Value] = self.wordings.get(name.rstrip("_0123456789"), (value,))
         elif "TEMPERATURE" in name:
             choices = TEMPERATURES
         elif name.startswith("EXAMPLES"):

@@ -3,15 +3,83 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
-from oversight.agents.search.view.search_parts import shorten_text
-from oversight.harness import BadInput, StoreError
+from oversight.harness import BadInput, OversightError, StoreError
 from oversight.harness.config import Study
+from oversight.harness.output import redact
 from oversight.harness.store import SearchProgress, Store, split_into_batches
 from oversight.harness.types import Candidate, Item, Prediction, PredictionStatus
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class SearchParts:
+    """Collects the parts of a page that could not be computed.
+
+    Attributes
+    ----------
+    missing
+        Name (``part``) and reason (``why``) of each missing part.
+    """
+
+    missing: list[dict[str, str]] = field(default_factory=list)
+
+    def attempt(self, part: str, make: Callable[[], T], otherwise: T) -> T:
+        """Return ``make()``. If it raises an error, record the reason, and return `otherwise`."""
+        try:
+            return make()
+        except OversightError as error:
+            reason = str(error)
+        except Exception as error:  # noqa: BLE001  somebody may have edited the archive; show the other parts
+            reason = _describe_misfit(error)
+        self.missing.append({"part": part, "why": reason})
+        return otherwise
+
+
+@contextmanager
+def whole_archive() -> Iterator[None]:
+    """Turn errors that an inconsistent archive causes within the block into StoreError.
+
+    Raises
+    ------
+    StoreError
+        If the archive is inconsistent, for example because somebody edited the database.
+    """
+    try:
+        yield
+    except OversightError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise StoreError(f"{_describe_misfit(error)}; has the database been edited?") from error
+
+
+def _describe_misfit(error: Exception) -> str:
+    said = " ".join(redact(str(error)).split())
+    return f"the archive does not fit together ({type(error).__name__}: {said[:200]})"
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number as a JSON value; None if it is missing or not finite."""
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def share(value: float | None) -> float | None:
+    """Return an accuracy clipped to [0, 1] for display; None if it is missing or not finite."""
+    found = finite(value)
+    return None if found is None else min(1.0, max(0.0, found))
+
+
+def shorten_text(text: str, most: int) -> str:
+    """Return the first `most` characters of a text, with a note on how many are left out, if any."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
+
 
 SHOWN_BEFORE = ("feedback", "select")
 """Splits whose items are shown even before a winner is named; other items must not influence the user."""
@@ -161,11 +229,12 @@ def find_search(store: Store, name: str) -> SearchProgress:
     BadInput
         If the study has no such search.
     """
-    known = store.searches.read_progress()
-    for search in known:
-        if search.id == (name or search.id):
-            return search
-    raise BadInput(f"there is no search {name!r}" if known else "this study has no search yet")
+    known = {search.id: search for search in store.searches.read_progress()}
+    if not known:
+        raise BadInput("this study has no search yet")
+    if name and name not in known:
+        raise BadInput(f"there is no search {name!r}; there are: {', '.join(known)}")
+    return known[name or next(iter(known))]
 
 
 def find_candidate(store: Store, search: str, name: str) -> Candidate:

@@ -17,14 +17,15 @@ from oversight.agents.search.context import SearchContext
 from oversight.agents.search.setup import open_search, read_format
 from oversight.agents.search.view.candidate import (
     CandidatePages,
+    SearchParts,
     find_candidate,
     find_search,
     is_shown,
     read_verdicts,
+    shorten_text,
     tell_answer,
 )
 from oversight.agents.search.view.listed_searches import show_searches
-from oversight.agents.search.view.search_parts import SearchParts, shorten_text
 from oversight.harness import BadInput
 from oversight.harness.config import ModelSection, SearchSection, Study
 from oversight.harness.llm import run_in_loop

@@ -13,8 +13,8 @@ from oversight.agents.search.context import SearchContext
 from oversight.agents.search.fitness.board import Board
 from oversight.agents.search.search_report import a_a, count_spent, report_candidates, report_winner
 from oversight.agents.search.setup import open_search
-from oversight.agents.search.view.search_parts import SearchParts, finite, share, shorten_text
-from oversight.harness import BadInput, EstimateError
+from oversight.agents.search.view.candidate import SearchParts, find_search, finite, share, shorten_text
+from oversight.harness import EstimateError
 from oversight.harness.config import Study
 from oversight.harness.report import SearchedCandidate, SearchedWinner
 from oversight.harness.store import SearchProgress, Store
@@ -159,9 +159,7 @@ def show_searches(
     on the test items are included. `context` is the search, if the caller has opened it already.
     """
     known = store.searches.read_progress()
-    chosen = next((search for search in known if search.id == (name or search.id)), None)
-    if known and chosen is None:
-        raise BadInput(f"there is no search {name!r}; there are: {', '.join(search.id for search in known)}")
+    chosen = find_search(store, name) if known else None
     return {
         "searches": [_listed(search) for search in known],
         "search": None if chosen is None else _shown(study, store, chosen, truth, context),
@@ -202,7 +200,7 @@ def _shown(
     if "winner" in context.archive.events:
         make_winner = partial(report_winner, study, store, context, board, truth)
         winner = parts.attempt("the winner", make_winner, None)
-    slots = [e for key, e in context.archive.events.items() if key.startswith("slot/")]
+    slots = context.archive.slots
     refused = [str(slot["refused"]) for slot in slots if "refused" in slot]
     return {
         **_listed(search),

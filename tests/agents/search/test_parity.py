@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from oversight.agents.search import open_search, score_items
-from oversight.agents.search.checked_settings import as_published
 from oversight.agents.search.fitness.expert_labels import ExpertLabels, keep_complementary
+from oversight.agents.search.setup import as_published
 from oversight.agents.search.view.listed_searches import read_searches
 from oversight.harness import BadInput, ConfigError
 from oversight.harness.cli.main import main
@@ -64,8 +64,8 @@ def test_parity_follows_the_published_procedure(
     assert list(archive.splits) == ["feedback", "select", "test"]
     select, test = archive.splits["select"], archive.splits["test"]
     for c in archive.candidates:
-        assert all(archive.count_answers([c], select, run)[0] == len(select) for run in range(runs))
-        assert archive.count_answers([c], test)[0] == len(test)
+        assert all(archive.table.is_there([c], select, run).all() for run in range(runs))
+        assert archive.table.is_there([c], test).all()
         assert f"[{c}]: " in out.split("every member on the test items:")[1]
     assert len(out.split("every member on the test items:")[1].strip().splitlines()) == len(
         archive.candidates

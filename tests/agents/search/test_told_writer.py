@@ -15,7 +15,7 @@ import pytest
 from oversight.agents.runtime import Replay
 from oversight.agents.runtime.replay import ReplayedCall
 from oversight.agents.search import open_search
-from oversight.agents.search.policies.feedback import MOST_CALLS, describe_calls
+from oversight.agents.search.policies.model_policies import MOST_CALLS, describe_calls
 from oversight.harness.cli.main import main
 from oversight.harness.config import read_study
 from oversight.harness.llm import Message
@@ -117,7 +117,7 @@ def test_a_writer_of_nothing_but_the_guides_examples_finds_programs_that_run(tmp
     assert [c.program.source for c in made] == _EXAMPLE.findall(text_of(writer.asked[0]))
     assert len(made) == 12
     for candidate in made:
-        found = archive.predictions(candidate.program.id, archive.splits["select"])
+        found = archive.table.predictions(candidate.program.id, archive.splits["select"])
         assert len(found) >= 6
         assert all(p.option is not None for p in found)
     assert {(r["temperature"], r["max_completion_tokens"]) for r in writer.asked} == {(0.3, 999)}
