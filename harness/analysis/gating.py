@@ -197,7 +197,7 @@ def gate_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) 
         look = None
         if bars.look is not None:
             look = PlannedLook(look=bars.look[0], looks=bars.look[1], **opened.questions)
-            check_look(study, store, look)
+            check_look(store, look)
         errors = opened.rates if opened.doubt and not labels.is_resolved else None
         baseline = {} if bars.baseline is None else {bars.baseline: models.pop(bars.baseline)}
         whys = [*filter(None, [opened.repeated])]

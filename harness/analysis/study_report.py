@@ -544,7 +544,7 @@ def report_study(
     level = options.level_now  # raises an error after the last planned analysis
     look = PlannedLook(look=options.look, looks=options.looks, **opened.questions)
     if options.looks:
-        check_look(study, store, look)
+        check_look(store, look)
     models = opened.predict(chosen)
     if options.anytime:
         _check_watchable(list(models.values()), labels)

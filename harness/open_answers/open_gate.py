@@ -70,7 +70,7 @@ def gate_open_study(study: Study, bars: Bars, *, names: Sequence[str] | None = N
         look = None
         if bars.look is not None:
             look = PlannedLook(look=bars.look[0], looks=bars.look[1], **questions)
-            check_look(study, store, look)
+            check_look(store, look)
         result = estimate_open(
             judged.judgements,
             experts=judged.experts,

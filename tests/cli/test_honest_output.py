@@ -11,7 +11,6 @@ import pytest
 from oversight.harness import BadInput
 from oversight.harness.analysis.opened_study import check_look
 from oversight.harness.cli.main import main
-from oversight.harness.config import read_study
 from oversight.harness.store import PlannedLook, Store
 from tests.cli.conftest import CLASSES, TRUTH, N, Oversight
 
@@ -178,28 +177,12 @@ def test_planned_looks_are_recorded(begin: Callable[..., None], oversight: Overs
         assert [(look.look, look.looks) for look in store.content.read_looks()] == [(1, 2), (2, 2)]
         noted = [e.detail for e in store.audit.read_records() if e.kind == "look"]
         assert [(e["look"], e["looks"], e["drawn"]) for e in noted] == [(1, 2, N), (2, 2, N)]
-        study = read_study("study.toml")
         late = PlannedLook(look=1, looks=2, answered=N // 2, drawn=N)
         with pytest.raises(BadInput, match="earlier looks can no longer be taken"):
-            check_look(study, store, late)
+            check_look(store, late)
         more = PlannedLook(look=2, looks=2, answered=N - 1, drawn=N)
         with pytest.raises(BadInput, match="it was the last"):
-            check_look(study, store, more)
-
-
-def test_looks_are_planned_with_the_design(begin: Callable[..., None], oversight: Oversight) -> None:
-    path = Path("study.toml")
-    begin("partitioned", {"m": (0.8, N)}, answered=0.5)
-    path.write_text(path.read_text() + "[estimate]\nlooks = 2\n")
-    (told,) = oversight("store", "verify", code=1)["findings"]
-    assert "looks" in told
-    oversight("label", "route")  # draw again after the first answers; the audit log shows both draws
-    assert oversight("store", "verify")["holds"]
-    assert (
-        "study.toml has looks = 2 under [estimate], not"
-        in oversight("estimate", "--look", "2/4", code=2)["error"]
-    )
-    assert oversight("estimate", "--look", "1/2")["models"]
+            check_look(store, more)
 
 
 def test_joint_intervals_are_wider_and_say_so(begin: Callable[..., None], oversight: Oversight) -> None:
