@@ -104,6 +104,11 @@ def parse_settings_alone(args: argparse.Namespace, known: Set[str], told: str) -
     return settings
 
 
+def add_models(parser: argparse.ArgumentParser, told: str) -> None:
+    """Add ``--model NAME``, which may be repeated."""
+    parser.add_argument("--model", action="append", help=told)
+
+
 def add_key(parser: argparse.ArgumentParser) -> None:
     """Add ``--open-key``."""
     told = "file with the true labels; shows the true accuracies beside the estimates"

@@ -107,8 +107,8 @@ class ItemsSection(Section):
             raise ValueError(f"hub: a {'file' if self.file else 'preset'} is also given; leave one out")
         of_hub = {"hub_config", "split", "revision"} & self.model_fields_set
         if self.file and of_hub:
-            part = {"hub_config": "a configuration"}.get(min(of_hub), f"a {min(of_hub)}")
-            raise ValueError(f"{part} applies only to a hub data set, but a file is given; leave one out")
+            part = min(of_hub).removeprefix("hub_")
+            raise ValueError(f"{part}: applies only to a hub data set, but a file is given; leave one out")
         if len(self.classes) == 1:
             raise ValueError("classes: a study needs at least 2 classes, but has 1")
         if len(set(self.classes)) < len(self.classes):

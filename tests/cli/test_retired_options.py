@@ -20,7 +20,7 @@ NEEDED = {
     "label import": ["a.csv"],
     "label reassign": ["ana", "bea"],
     "panel parity": ["--model", "m"],
-    "predictions": ["export"],
+    "predictions": ["reread"],
     "server": ["status", "model"],
     "store": ["upgrade"],
 }

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from oversight.harness.analysis import EstimateOptions, StudyReport, report_study, study_truth
 from oversight.harness.cli.conventions import (
     add_key,
+    add_models,
     add_settings,
     add_study,
     emit,
@@ -55,9 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight estimate``."""
     add_study(parser)
     add = parser.add_argument
-    add(
-        "--model", action="append", help="name of a model that was run; may be repeated (default: all models)"
-    )
+    add_models(parser, "name of a model that was run; may be repeated (default: all models)")
     add_key(parser)
     add(
         "--counts",

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oversight.harness.cli.conventions import (
+    add_models,
     add_settings,
     add_study,
     emit,
@@ -60,11 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight plan``."""
     add_study(parser)
     add = parser.add_argument
-    add(
-        "--model",
-        action="append",
-        help="with a study: name of a model that was run; may be repeated (default: all models)",
-    )
+    add_models(parser, "with a study: name of a model that was run; may be repeated (default: all models)")
     add("--options", type=int, metavar="K", help="plan without a study: number of options per item")
     add(
         "--accuracy",
