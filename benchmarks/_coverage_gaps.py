@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 
 import oversight as ov
-from benchmarks._coverage_kinds import Cell, Outcome, compare_ends, join_outcomes
+from benchmarks._coverage_kinds import Cell, Outcome, compare_ends, join_outcomes, measure_all
 from benchmarks._simulation import Options, make_rule
 from oversight.harness import EstimateError
 from oversight.harness.estimate import PASS, gate_accuracy, gate_difference
@@ -230,11 +229,5 @@ def _measure_twice(task: tuple[Watch, int]) -> list[Cell]:
 
 
 def measure_gaps(draws: int, *, quick: bool = False) -> list[Cell]:
-    """Measure all designs with two processes, and print each result when it is known."""
-    found = list[Cell]()
-    tasks = [(watch, draws) for watch in make_watches(quick=quick)]
-    with get_context("fork").Pool(2) as pool:
-        for cells in pool.imap(_measure_twice, tasks):
-            print(*cells, sep="\n", flush=True)
-            found += cells
-    return found
+    """Measure all designs, and print each result when it is known."""
+    return measure_all(_measure_twice, [(watch, draws) for watch in make_watches(quick=quick)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 
@@ -16,8 +15,7 @@ def main(url: str, n: int, concurrency: int) -> None:
     settings = {"until": ["\n\n\n"], "max_gen_toks": 8}
     requests = []
     for j in range(n):
-        chat = json.dumps([{"role": "user", "content": f"question number {j} of many?"}])
-        prompt = model.apply_chat_template(json.loads(chat))
+        prompt = model.apply_chat_template([{"role": "user", "content": f"question number {j} of many?"}])
         requests.append(Instance("generate_until", {}, (prompt, settings), j))
     model.generate_until(requests, disable_tqdm=True)
     print(f'{{"asked": {n}}}')

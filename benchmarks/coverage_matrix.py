@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from multiprocessing import get_context
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from benchmarks._coverage_commands import run_commands
 from benchmarks._coverage_designs import LEVEL, Design
 from benchmarks._coverage_gaps import measure_gaps
 from benchmarks._coverage_grid import check_grid, make_grid, routed_grid
-from benchmarks._coverage_kinds import Cell, measure_cell
+from benchmarks._coverage_kinds import Cell, measure_all, measure_cell
 from benchmarks._coverage_planner import measure_promises
 from benchmarks._coverage_references import reference_widths
 from benchmarks._options import read_options
@@ -32,7 +31,7 @@ from benchmarks._options import read_options
 AGAIN = 10
 
 
-def measure_twice(task: tuple[Design, int, int]) -> Cell:
+def measure_twice(task: tuple[Design, int, int]) -> list[Cell]:
     """Measure one design, and add the reference width. If coverage is low, measure again with more draws.
 
     `task` is the design, the number of draws, and the number of draws for the reference (0: none).
@@ -42,19 +41,14 @@ def measure_twice(task: tuple[Design, int, int]) -> Cell:
     if cell.low:
         cell = measure_cell(design, AGAIN * draws, seed=2)
     if not compared:
-        return cell
+        return [cell]
     ours, best = reference_widths(design, compared)
-    return replace(cell, reference=best, compared=ours)
+    return [replace(cell, reference=best, compared=ours)]
 
 
 def measure_grid(grid: Sequence[Design], draws: int, compared: int) -> list[Cell]:
-    """Measure all designs with two processes, and print each result when it is known."""
-    cells = []
-    with get_context("fork").Pool(2) as pool:
-        for cell in pool.imap(measure_twice, [(design, draws, compared) for design in grid]):
-            cells.append(cell)
-            print(cell, flush=True)
-    return cells
+    """Measure all designs."""
+    return measure_all(measure_twice, [(design, draws, compared) for design in grid])
 
 
 def main() -> None:
