@@ -230,4 +230,5 @@ def _measure_twice(task: tuple[Watch, int]) -> list[Cell]:
 
 def measure_gaps(draws: int, *, quick: bool = False) -> list[Cell]:
     """Measure all designs, and print each result when it is known."""
-    return measure_all(_measure_twice, [(watch, draws) for watch in make_watches(quick=quick)])
+    watches = make_watches(quick=quick)[:: 2 if quick else 1]
+    return measure_all(_measure_twice, [(watch, draws) for watch in watches])
