@@ -31,23 +31,21 @@ _RETIRED = {
         "stop": 'write it into the request body: extra = {stop = ["TEXT"]}',
     },
     "items": {
-        "hub_config": 'write it after the name, as in hub = "OWNER/NAME:CONFIGURATION" or preset = "NAME:…"',
-        "revision": 'write it after the name, as in hub = "OWNER/NAME@REVISION" or preset = "NAME@REVISION"',
+        "hub_config": 'write it after the name, as in hub = "OWNER/NAME:CONFIGURATION"',
+        "revision": 'write it after the name, as in hub = "OWNER/NAME@REVISION"',
     },
     "search": {
-        "examples": "8 solved items are shown, or those of the file that `examples` in workflow.toml names",
+        "examples": "8 solved items are shown, or those of `examples` in workflow.toml",
         "finalists": "3 candidates are confirmed; leave it out",
-        "fitness": 'the score is always "ml"; to repeat a published search by another score, set parity',
-        "optimiser_temperature": "set temperature under [models.NAME], in the entry that `optimiser` names",
-        "optimiser_tokens": "set max_tokens under [models.NAME], in the entry that `optimiser` names",
+        "fitness": 'the score is always "ml", unless parity names another; leave it out',
+        "optimiser_temperature": "set temperature under [models], in the optimiser's entry",
+        "optimiser_tokens": "set max_tokens under [models], in the optimiser's entry",
         "parents": "the search always changes the candidates that it estimates to be best; leave it out",
-        "patience": "the search ends after all proposals, whose number is `candidates`; leave it out",
+        "patience": "the search ends after `candidates` proposals; leave it out",
         "replicates": "every candidate answers each item once; leave it out",
     },
     "costs": {"judge_minutes": "only the minutes of experts are counted; leave it out"},
-    "estimate": {
-        "looks": "the first analysis, oversight estimate --look 1/L, fixes the number L; leave it out"
-    },
+    "estimate": {"looks": "the first analysis (--look 1/L) fixes the number L; leave it out"},
     "prices": {"file": "the price table is always prices.toml beside study.toml; rename the file"},
 }
 """Settings that were removed from a section, with advice."""
