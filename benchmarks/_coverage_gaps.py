@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 
 import oversight as ov
-from benchmarks._coverage_kinds import Cell, Outcome, compare_ends, join_outcomes
+from benchmarks._coverage_kinds import Cell, Outcome, compare_ends, join_outcomes, measure_all
 from benchmarks._simulation import Options, make_rule
 from oversight.harness import EstimateError
 from oversight.harness.estimate import PASS, gate_accuracy, gate_difference
@@ -203,33 +202,17 @@ EASY_FIRST = (Gaps(easy_first=True), Gaps(easy_first=True, known=False))
 ORDERS = (*EASY_FIRST, Gaps(), Gaps(share=0.15), Gaps(share=0.3))
 
 
-def quick_watches() -> list[Watch]:
-    """Return a few of the designs. Simulating one study of each takes half a second in total on one core."""
-    first = (Gaps(share=0.04), Gaps(share=0.15, known=False), TELLING[0])
-    orders = (ORDERS[0], ORDERS[3])
-    return [
-        Watch(protocol="partitioned", see=see_accuracies, gaps=first, n=100),
-        Watch(protocol="targeted for one", see=see_accuracies, gaps=first, n=100),
-        Watch(protocol="targeted", see=see_accuracies, gaps=first[:1], n=100),
-        Watch(protocol="disagreement", see=see_difference, gaps=first, n=100),
-        Watch(protocol="partitioned", see=see_anytime, gaps=first[2:], n=100),
-        Watch(protocol="disagreement", see=see_gates, gaps=orders, n=100),
-        Watch(protocol="partitioned", see=see_gates, gaps=orders, n=100),
-        Watch(protocol="targeted for one", see=see_gates, gaps=orders, n=100),
-    ]
-
-
-def full_watches() -> list[Watch]:
+def make_watches(*, quick: bool) -> list[Watch]:
     """Return all designs: for intervals, patterns of unanswered questions; for gates, orders of answers."""
     whole = ("partitioned", "targeted for one", "targeted")
-    gaps = HARDEST + TELLING
+    compared = ("disagreement", "partitioned", "targeted")
+    gaps, orders = (HARDEST + TELLING)[:: 3 if quick else 1], ORDERS[:: 3 if quick else 1]
     found = []
-    for n in (60, 200):
+    for n in (100,) if quick else (60, 200):
         found += [Watch(protocol=p, see=see_accuracies, gaps=gaps, n=n) for p in whole]
-        compared = ("disagreement", "partitioned", "targeted")
         found += [Watch(protocol=p, see=see_difference, gaps=gaps, n=n) for p in compared]
         found += [Watch(protocol=p, see=see_anytime, gaps=gaps, n=n) for p in whole[:2]]
-        found += [Watch(protocol=p, see=see_gates, gaps=ORDERS, n=n) for p in ("disagreement", *whole)]
+        found += [Watch(protocol=p, see=see_gates, gaps=orders, n=n) for p in ("disagreement", *whole)]
     return found
 
 
@@ -246,11 +229,6 @@ def _measure_twice(task: tuple[Watch, int]) -> list[Cell]:
 
 
 def measure_gaps(draws: int, *, quick: bool = False) -> list[Cell]:
-    """Measure all designs with two processes, and print each result when it is known."""
-    found = list[Cell]()
-    tasks = [(watch, draws) for watch in (quick_watches() if quick else full_watches())]
-    with get_context("fork").Pool(2) as pool:
-        for cells in pool.imap(_measure_twice, tasks):
-            print(*cells, sep="\n", flush=True)
-            found += cells
-    return found
+    """Measure all designs, and print each result when it is known."""
+    watches = make_watches(quick=quick)[:: 2 if quick else 1]
+    return measure_all(_measure_twice, [(watch, draws) for watch in watches])

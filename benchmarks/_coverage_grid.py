@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -13,52 +14,10 @@ from benchmarks._coverage_panels import panel_cells
 
 MIXED = tuple(range(2, 11))
 DRAWN = ("partitioned", "targeted", "sequential")
-SIZES: tuple[int | str, ...] = (5, 10, "zipf 1", "zipf 1.2", "one large")
+Sizes = tuple[int, ...]
+CLUSTERED: tuple[int | str, ...] = (5, 10, "zipf 1", "zipf 1.2", "one large")
 PAIRS = ((0.8, 0.7), (0.95, 0.94))
 MISLED = Design(kind="misled", protocol="targeted", accuracies=(0.2,))
-
-
-def full_grid() -> list[Design]:
-    """Return the more than 400 designs of the full matrix, at least twenty of every kind."""
-    return [
-        *_accuracies((20, 50, 100, 300), (0.02, 0.2, 0.5, 0.8, 0.95, 0.99)),
-        *_shared((20, 50, 100, 300)),
-        *_troubles((50, 150)),
-        *_clusters(),
-        *_differences((30, 100, 300)),
-        *_joint((25, 100, 300)),
-        *_assisted((30, 100, 300)),
-        *_judged((30, 100, 300)),
-        *_classes((50, 200)),
-        *_anytime((40, 120, 300)),
-        *_pools((24, 100, 300)),
-        *_panels((100, 300, 1000)),
-        *panel_cells(),
-        *_winners((100, 200)),
-        *[Design(accuracies=(a,), n=1000, K=K) for a in (0.3, 0.98) for K in ((4,), MIXED)],
-    ]
-
-
-def quick_grid() -> list[Design]:
-    """Return more than 100 designs: those in which earlier intervals failed, and some of every kind."""
-    return [
-        *_accuracies((20, 100), (0.02, 0.8, 0.99)),
-        *_shared((20, 100)),
-        *_troubles((100,))[::4],
-        *_clusters()[::53],
-        *_differences((30,))[::5],
-        *_unreadable()[:1],
-        *_unreadable()[2:4],
-        *_joint((25,))[::3],
-        *_assisted((60,))[::5],
-        *_judged((60,))[14::40],
-        *_classes((100,))[::30],
-        *_anytime((60,))[::3],
-        *_pools((60,))[::25],
-        *_panels((200,))[::2],
-        *panel_cells((8, 20, 50))[::15],
-        *_winners((100,))[:2],
-    ]
 
 
 def routed_grid() -> list[Design]:
@@ -82,32 +41,21 @@ def check_design(protocol: str, models: int, experts: int, K: int, n: int) -> De
     )
 
 
-def full_check_grid() -> list[Design]:
-    """Return designs with few and many models, experts, options and items."""
-    found = [check_design(*one) for one in product(DRAWN, (1, 20), (2, 20), (4, 10), (100, 300, 1000))]
-    return found + [
-        check_design("disagreement", 2, *one) for one in product((2, 20), (4, 10), (100, 300, 1000))
-    ]
+def check_grid(sizes: Sizes) -> list[Design]:
+    """Return designs with few and many models, experts and options, and these numbers of items."""
+    found = [check_design(*one) for one in product(DRAWN, (1, 20), (2, 20), (4, 10), sizes)]
+    return found + [check_design("disagreement", 2, *one) for one in product((2, 20), (4, 10), sizes)]
 
 
-def quick_check_grid() -> list[Design]:
-    """Return five of the designs."""
-    two = check_design("disagreement", 2, 20, 10, 100)
-    return [
-        *(check_design(p, 1, 20, 10, 100) for p in DRAWN),
-        two,
-        check_design("partitioned", 20, 2, 4, 100),
-    ]
-
-
-def _accuracies(sizes: tuple[int, ...], values: tuple[float, ...]) -> list[Design]:
+def _accuracies(sizes: Sizes) -> list[Design]:
+    values = (0.02, 0.2, 0.5, 0.8, 0.95, 0.99)
     grid = product(((2,), (4,), (10,), MIXED), values, sizes)
     plain = [Design(K=K, accuracies=(a,), n=n) for K, a, n in grid]
     targeted = product(values[::2], sizes[::2])
     return plain + [Design(protocol="targeted", accuracies=(a,), n=n) for a, n in targeted]
 
 
-def _shared(sizes: tuple[int, ...]) -> list[Design]:
+def _shared(sizes: Sizes) -> list[Design]:
     """Return designs with questions targeted at several models, and a model that is added later."""
     groups = ((0.98, 0.98), (0.9, 0.92, 0.94, 0.96, 0.98), (0.5, 0.3), (0.3, 0.9))
     routed = [
@@ -122,7 +70,7 @@ def _shared(sizes: tuple[int, ...]) -> list[Design]:
     return routed + later
 
 
-def _troubles(sizes: tuple[int, ...]) -> list[Design]:
+def _troubles(sizes: Sizes) -> list[Design]:
     """Return designs with strata, unusable predictions, abstentions, slow experts, clusters or gold items."""
     found: list[Design] = []
     for n, a in product(sizes, (0.1, 0.6, 0.95)):
@@ -151,7 +99,7 @@ def _troubles(sizes: tuple[int, ...]) -> list[Design]:
     return found
 
 
-def _differences(sizes: tuple[int, ...]) -> list[Design]:
+def _differences(sizes: Sizes) -> list[Design]:
     pairs = (((0.8, 0.75), 0.5), ((0.95, 0.94), 0.9), ((0.9, 0.5), 0.5), ((0.3, 0.2), 0.2))
     plain = [
         Design(kind="difference", protocol=p, accuracies=a, K=K, n=n, together=t)
@@ -161,10 +109,10 @@ def _differences(sizes: tuple[int, ...]) -> list[Design]:
         Design(kind="difference", protocol=p, accuracies=(0.8, 0.7), n=150, cluster=c, unreadable=u)
         for p, (c, u) in product((*DRAWN, "disagreement"), ((5, 0.0), (0, 0.15)))
     ]
-    return plain + trouble + _unreadable()
+    return plain + trouble
 
 
-def _unreadable() -> list[Design]:
+def _unreadable(_: Sizes) -> list[Design]:
     """Return designs with two models whose answers are unreadable on different items.
 
     In all designs except the first, one model is good and the other useless.
@@ -177,7 +125,7 @@ def _unreadable() -> list[Design]:
     ]
 
 
-def _joint(sizes: tuple[int, ...]) -> list[Design]:
+def _joint(sizes: Sizes) -> list[Design]:
     groups = ((0.98, 0.95, 0.9, 0.85, 0.8), (0.5, 0.5, 0.5))
     return [
         Design(kind=kind, protocol=p, accuracies=a, K=K, n=n)
@@ -185,7 +133,7 @@ def _joint(sizes: tuple[int, ...]) -> list[Design]:
     ]
 
 
-def _assisted(sizes: tuple[int, ...]) -> list[Design]:
+def _assisted(sizes: Sizes) -> list[Design]:
     """Return designs assisted by other models' votes: good, bad, equally good or many; or with clusters."""
     groups = ((0.8, 0.7), (0.95, 0.97, 0.96), (0.7, *(0.05,) * 4), (0.1, 0.9, 0.9, 0.9), (0.6, *(0.6,) * 11))
     asked = (("partitioned", (4,)), ("partitioned", MIXED), ("targeted", (4,)))
@@ -196,7 +144,7 @@ def _assisted(sizes: tuple[int, ...]) -> list[Design]:
     return plain + [Design(kind="assisted", accuracies=(0.8, 0.7, 0.9), n=n, cluster=5) for n in sizes]
 
 
-def _judged(sizes: tuple[int, ...]) -> list[Design]:
+def _judged(sizes: Sizes) -> list[Design]:
     """Return designs with a judge that is informative, reversed, lying or constant, or with clusters."""
     asked = (("partitioned", (4,)), ("partitioned", MIXED), ("targeted", (4,)))
     judges = ("knows", "reversed", "lies", "constant")
@@ -207,7 +155,7 @@ def _judged(sizes: tuple[int, ...]) -> list[Design]:
     return plain + [Design(kind="judged", n=n, cluster=5, options={"judge": "knows"}) for n in sizes]
 
 
-def _classes(sizes: tuple[int, ...]) -> list[Design]:
+def _classes(sizes: Sizes) -> list[Design]:
     """Return designs for results by class, with rare classes, several protocols, clusters or failures."""
     recall, results = f"recall[{CLASSES[0]}]", ("macro_precision", "macro_recall", "macro_f1", "cost")
     first = (f"precision[{CLASSES[0]}]", recall, f"f1[{CLASSES[0]}]")
@@ -233,14 +181,14 @@ def _classes(sizes: tuple[int, ...]) -> list[Design]:
     ]
 
 
-def _anytime(sizes: tuple[int, ...]) -> list[Design]:
+def _anytime(sizes: Sizes) -> list[Design]:
     values = product(((2,), (4,), MIXED), (0.02, 0.5, 0.95), sizes)
     plain = [Design(kind="anytime", K=K, accuracies=(a,), n=n) for K, a, n in values]
     clustered = product((0.5, 0.95), sizes)
     return plain + [Design(kind="anytime", accuracies=(a,), n=n, cluster=5) for a, n in clustered]
 
 
-def _pools(sizes: tuple[int, ...]) -> list[Design]:
+def _pools(sizes: Sizes) -> list[Design]:
     """Return designs with items drawn from a pool, by kind of strata and number of target models."""
     groups = ((0.8, 0.7, 0.75), (0.97, 0.9, 0.95, 0.6), (0.1, 0.9, 0.9, 0.9), (0.5, *(0.05,) * 4))
     asked = (("targeted", 1), ("targeted", 3), ("sequential", 3), ("partitioned", 3))
@@ -264,14 +212,14 @@ def _pools(sizes: tuple[int, ...]) -> list[Design]:
     ]
 
 
-def _panels(sizes: tuple[int, ...]) -> list[Design]:
+def _panels(sizes: Sizes) -> list[Design]:
     return [
         Design(kind=kind, protocol="panel", K=(classes,), accuracies=(a,), n=n, options={"annotators": m})
         for kind, classes, a, n, m in product(("certificate", "parity"), (2, 4), (0.6, 0.85), sizes, (3, 5))
     ]
 
 
-def _winners(sizes: tuple[int, ...]) -> list[Design]:
+def _winners(sizes: Sizes) -> list[Design]:
     """Return designs for winners of searches, with complementary labels or answers about a uniform option."""
     archives = ("one breakthrough", "all equal", "all bad", "at chance", "a spread", "two")
     plain = Design(kind="winner", protocol="search", K=(10,), accuracies=())
@@ -281,16 +229,49 @@ def _winners(sizes: tuple[int, ...]) -> list[Design]:
     ]
 
 
-def _clusters() -> list[Design]:
+def _clusters(_: Sizes) -> list[Design]:
     """Return designs with clusters of several sizes: accuracies by three protocols, differences by four."""
     accuracies = [
         Design(protocol=p, K=(K,), accuracies=(a,), correlation=r, cluster=sizes)
-        for sizes, p, a, r, K in product(SIZES, DRAWN, (0.6, 0.8, 0.98), (0.1, 0.6), (4, 10))
+        for sizes, p, a, r, K in product(CLUSTERED, DRAWN, (0.6, 0.8, 0.98), (0.1, 0.6), (4, 10))
     ]
     differences = [
         Design(kind="difference", protocol=p, accuracies=pair, correlation=r, cluster=sizes)
-        for sizes, p, pair, r in product(SIZES, (*DRAWN, "disagreement"), PAIRS, (0.1, 0.6))
+        for sizes, p, pair, r in product(CLUSTERED, (*DRAWN, "disagreement"), PAIRS, (0.1, 0.6))
     ]
     too_few = [Design(protocol=p, cluster="too few") for p in DRAWN]
     found = accuracies + differences + too_few
     return [replace(x, n=sum(CLUSTER_SIZES[x.cluster])) if isinstance(x.cluster, str) else x for x in found]
+
+
+def _large(sizes: Sizes) -> list[Design]:
+    return [Design(accuracies=(a,), n=n, K=K) for n, a, K in product(sizes, (0.3, 0.98), ((4,), MIXED))]
+
+
+FAMILIES: tuple[tuple[Callable[[Sizes], list[Design]], Sizes, Sizes, int], ...] = (
+    (_accuracies, (20, 50, 100, 300), (20, 100), 2),
+    (_shared, (20, 50, 100, 300), (20, 100), 1),
+    (_troubles, (50, 150), (100,), 4),
+    (_clusters, (), (), 53),
+    (_differences, (30, 100, 300), (30,), 5),
+    (_unreadable, (), (), 2),
+    (_joint, (25, 100, 300), (25,), 3),
+    (_assisted, (30, 100, 300), (60,), 5),
+    (_judged, (30, 100, 300), (60,), 20),
+    (_classes, (50, 200), (100,), 30),
+    (_anytime, (40, 120, 300), (60,), 3),
+    (_pools, (24, 100, 300), (60,), 25),
+    (_panels, (100, 300, 1000), (200,), 2),
+    (panel_cells, (5, 8, 10, 15, 20, 30, 50, 100), (8, 20, 50), 15),
+    (_winners, (100, 200), (100,), 6),
+    (_large, (1000,), (), 1),
+)
+"""Functions that return designs, each with its numbers of items, and for ``--quick`` with other numbers and
+the step in which designs are taken. A quick run includes most designs in which earlier intervals failed."""
+
+
+def make_grid(*, quick: bool) -> list[Design]:
+    """Return the more than 1,000 designs of the full matrix, or more than 100, with some of every kind."""
+    if quick:
+        return [design for make, _, sizes, step in FAMILIES for design in make(sizes)[::step]]
+    return [design for make, sizes, _, _ in FAMILIES for design in make(sizes)]

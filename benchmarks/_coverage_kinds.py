@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from multiprocessing import get_context
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -51,6 +52,7 @@ from oversight.harness.types import (
     design_of,
 )
 
+T = TypeVar("T")
 EQUAL, LEADS = 0.6, (0.7, 0.75, 0.8, 0.85, 0.9)
 """Accuracy of equal candidates, and accuracies of a candidate that leads them."""
 
@@ -452,3 +454,13 @@ def _cover(design: Design, rng: np.random.Generator) -> list[Outcome]:
         return [KINDS[design.kind](design, draw(design, rng))]
     except EstimateError:
         return [WITHHELD]
+
+
+def measure_all(measure: Callable[[T], list[Cell]], tasks: Sequence[T]) -> list[Cell]:
+    """Measure all tasks with two processes, and print each result when it is known."""
+    found = list[Cell]()
+    with get_context("fork").Pool(2) as pool:
+        for cells in pool.imap(measure, tasks):
+            print(*cells, sep="\n", flush=True)
+            found += cells
+    return found

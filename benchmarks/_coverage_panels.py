@@ -16,10 +16,9 @@ from oversight.harness.panel.ratings import make_panel_from_grid
 
 _MANY = 40_000
 SCORES = ("human", "model", "delta", "model precision", "model recall", "human f1", "delta_f1")
-SIZES = (5, 8, 10, 15, 20, 30, 50, 100)
 
 
-def panel_cells(sizes: tuple[int, ...] = SIZES) -> list[Design]:
+def panel_cells(sizes: tuple[int, ...]) -> list[Design]:
     """Return designs for every score of four panels on few items, and of one panel with clustered items."""
     # (number of classes, share of the first class, annotators' accuracy, model's accuracy, annotators)
     panels = ((2, 0.1, 0.8, 0.9, 3), (2, 0.05, 0.98, 0.95, 2), (3, 0.3, 0.8, 0.6, 3), (2, 0.5, 0.5, 0.7, 5))

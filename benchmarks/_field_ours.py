@@ -27,8 +27,8 @@ _INSTRUCTION = re.compile(r"Method \d\.\d{4}-\d+")
 
 TASKS: dict[int, FieldTask] = {}
 """Tasks by seed."""
-ASKED = Counter[tuple[int, str, int]]()
-"""Number of times that each item was asked, by seed, instruction and item."""
+ASKED = Counter[tuple[str, int]]()
+"""Number of times that each item of the present search was asked, by instruction and item."""
 
 
 async def answer(conversation: str) -> str:
@@ -38,15 +38,10 @@ async def answer(conversation: str) -> str:
     assert found is not None
     assert instruction is not None
     item, seed = int(found[1]), int(found[2])
-    key = (seed, instruction[0], item)
+    key = instruction[0], item
     option = int(TASKS[seed].answers(instruction[0], ASKED[key])[item])
     ASKED[key] += 1
     return json.dumps({"answer": LETTERS[option]})
-
-
-def count_calls(seed: int) -> int:
-    """Return the number of answers requested on a task."""
-    return sum(count for (task, _, _), count in ASKED.items() if task == seed)
 
 
 async def propose(conversation: str) -> str:
@@ -139,6 +134,7 @@ class Found:
 def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labels]:
     """Run one search with the project's commands and default settings. Returns its result and its labels."""
     task = TASKS[seed] = FieldTask(K, ITEMS, seed)
+    ASKED.clear()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "start.py").write_text(program_text(start), encoding="utf-8")
@@ -149,9 +145,7 @@ def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labe
             labels="all" if kind == "natural" else "drawn",
         )
         lay_out(folder, task, text)
-        before = count_calls(seed)
         call_command(folder, "search", "start")
-        calls = count_calls(seed) - before
         study = read_study(folder / "study.toml")
         with Store(study.store_url) as store:
             context = prepare_search(study, store, seed, study.search)
@@ -163,7 +157,7 @@ def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labe
                 reported=winner.reported,
                 low=winner.low,
                 high=winner.high,
-                calls=calls,
+                calls=ASKED.total(),
                 edits=sum(c.slot >= 0 for c in context.archive.candidates.values()),
             )
             return found, _join([context.labels[part] for part in ("feedback", "select", "confirm")])

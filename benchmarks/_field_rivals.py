@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -144,33 +145,32 @@ def _as_labels(truth: IntArray, refused: IntArray, K: int) -> ExpertLabels:
     )
 
 
-BY_EIGHT, BY_THREE = partial(Trial.halve, batch=8), partial(Trial.halve, batch=3)
-SETTINGS: dict[str, dict[str, tuple[Callable[[Trial], Picked], dict[str, bool | int | None]]]] = {
+Way = Callable[[Trial], Picked]
+Settings = dict[str, tuple[Way, dict[str, Any]]]
+
+
+def _settings(name: str, way: Way, *items: int | None, **given: Any) -> Settings:
+    """Return settings of a way to search, one for each number of items."""
+    return {f"{name}, {'all' if n is None else n} items": (way, {"items": n, **given}) for n in items}
+
+
+EIGHT, THREE = partial(Trial.halve, batch=8), partial(Trial.halve, batch=3)
+SETTINGS: dict[str, Settings] = {
     "random": {
-        "edits of any, 60 items": (Trial.edit_any, {"items": 60}),
-        "edits of any, 120 items": (Trial.edit_any, {}),
-        "edits of any, all items": (Trial.edit_any, {"items": None}),
-        "edits of the start, 120 items": (Trial.edit_start, {}),
-        "edits of the start, all items": (Trial.edit_start, {"items": None}),
-        "edits of any, by likelihood, 120 items": (Trial.edit_any, {"ml": True}),
-        "edits of the start, by likelihood, 120 items": (Trial.edit_start, {"ml": True}),
+        **_settings("edits of any", Trial.edit_any, 60, SELECTION, None),
+        **_settings("edits of the start", Trial.edit_start, SELECTION, None),
+        **_settings("edits of any, by likelihood", Trial.edit_any, SELECTION, ml=True),
+        **_settings("edits of the start, by likelihood", Trial.edit_start, SELECTION, ml=True),
     },
     "greedy": {
-        "batches of 8, halved, 120 items": (BY_EIGHT, {"ml": True}),
-        "batches of 8, halved, all items": (BY_EIGHT, {"ml": True, "items": None}),
-        "batches of 3, halved, 120 items": (BY_THREE, {"ml": True}),
-        "batches of 3, halved, all items": (BY_THREE, {"ml": True, "items": None}),
+        **_settings("batches of 8, halved", EIGHT, SELECTION, None, ml=True),
+        **_settings("batches of 3, halved", THREE, SELECTION, None, ml=True),
     },
     "aflow": {
-        "transformed, 120 items": (Trial.aflow, {}),
-        "transformed, all items": (Trial.aflow, {"items": None}),
-        "likelihood, 120 items": (Trial.aflow, {"ml": True}),
-        "likelihood, all items": (Trial.aflow, {"ml": True, "items": None}),
-        "transformed, 120 items, 3 runs": (Trial.aflow, {"runs": 3}),
-        "raw, 30 items": (Trial.aflow, {"raw": True, "items": 30}),
-        "raw, 60 items": (Trial.aflow, {"raw": True, "items": 60}),
-        "raw, 120 items": (Trial.aflow, {"raw": True}),
-        "raw, all items": (Trial.aflow, {"raw": True, "items": None}),
-        "raw, 120 items, 3 runs": (Trial.aflow, {"raw": True, "runs": 3}),
+        **_settings("transformed", Trial.aflow, SELECTION, None),
+        **_settings("likelihood", Trial.aflow, SELECTION, None, ml=True),
+        **_settings("transformed, 3 runs", Trial.aflow, SELECTION, runs=3),
+        **_settings("raw", Trial.aflow, 30, 60, SELECTION, None, raw=True),
+        **_settings("raw, 3 runs", Trial.aflow, SELECTION, raw=True, runs=3),
     },
 }

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
-import time
 
 
 def main(url: str, n: int, concurrency: int) -> None:
@@ -16,7 +14,6 @@ def main(url: str, n: int, concurrency: int) -> None:
     from inspect_ai.solver import generate
 
     samples = [Sample(input=f"question number {j} of many?", target="B") for j in range(n)]
-    begun, cpu = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         eval(
             Task(dataset=MemoryDataset(samples), solver=generate()),
@@ -27,7 +24,7 @@ def main(url: str, n: int, concurrency: int) -> None:
             log_dir=folder,
             display="none",
         )
-    print(json.dumps({"seconds": time.perf_counter() - begun, "cpu": time.process_time() - cpu}))
+    print(f'{{"asked": {n}}}')
 
 
 if __name__ == "__main__":

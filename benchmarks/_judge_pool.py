@@ -127,6 +127,8 @@ def see_quality(pool: Pool, design: str, kind: str, items: int, draws: int) -> I
             {name: machines[name] for name in ("judge", "second")}, {"model": machines["model"]}, asked
         )
         stated, true = p[every.item, every.option], every.answer
+        is_first = judge.named[every.item] == every.option
+        sure, right = stated[is_first], true[is_first]
         errors = {
             name: ((one.named[every.item] == every.option) != true)[one.speaks[every.item]]
             for name, one in machines.items()
@@ -135,7 +137,7 @@ def see_quality(pool: Pool, design: str, kind: str, items: int, draws: int) -> I
         rho = float(np.corrcoef(errors["judge"], errors["second"])[0, 1])
         with_model = float(np.corrcoef(errors["judge"][speaks], errors["model"])[0, 1])
         exact = [
-            ("bias", found.bias, float((stated - true).mean())),
+            ("bias", found.bias, float((sure - right).mean())),
             ("agreement", found.agreement, 1 - float(errors["judge"].mean())),
             ("area", found.area, area_under_roc(stated, true)),
             ("judges' errors", together.between[0].correlation, rho),
@@ -145,9 +147,9 @@ def see_quality(pool: Pool, design: str, kind: str, items: int, draws: int) -> I
             exact.append(("worth", together.worth, 2 / (1 + max(0.0, rho))))
         error, last = 0.0, len(found.curve) - 1
         for j, one in enumerate(found.curve):
-            inside = (stated >= one.start) & ((stated < one.end) | (j == last))
-            error += abs(float((true - stated)[inside].sum())) / len(true)
-            exact.append(("curve", one.yes, float(true[inside].mean())))
+            inside = (sure >= one.start) & ((sure < one.end) | (j == last))
+            error += abs(float((right - sure)[inside].sum())) / len(right)
+            exact.append(("curve", one.yes, float(right[inside].mean())))
         exact.append(("calibration error", found.error, error))
         for name, measure, value in exact:
             covered = None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import time
 
 
 def main(url: str, n: int, concurrency: int) -> None:
@@ -17,12 +15,10 @@ def main(url: str, n: int, concurrency: int) -> None:
     settings = {"until": ["\n\n\n"], "max_gen_toks": 8}
     requests = []
     for j in range(n):
-        chat = json.dumps([{"role": "user", "content": f"question number {j} of many?"}])
-        prompt = model.apply_chat_template(json.loads(chat))
+        prompt = model.apply_chat_template([{"role": "user", "content": f"question number {j} of many?"}])
         requests.append(Instance("generate_until", {}, (prompt, settings), j))
-    begun, cpu = time.perf_counter(), time.process_time()
     model.generate_until(requests, disable_tqdm=True)
-    print(json.dumps({"seconds": time.perf_counter() - begun, "cpu": time.process_time() - cpu}))
+    print(f'{{"asked": {n}}}')
 
 
 if __name__ == "__main__":

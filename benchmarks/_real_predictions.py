@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from benchmarks._field_real import read_answers
 from benchmarks._simulation import LETTERS, Estimates, Options
-from oversight.harness import IntArray
+from oversight.harness import FloatArray, IntArray
 from oversight.harness.columns import ItemIndex
+from oversight.harness.estimate import RoutedSample
 from oversight.harness.types import Item, Prediction, PredictionStatus
 from oversight.protocols.routing import one_expert_per_class
 
@@ -77,6 +78,18 @@ class Pool:
         said = zip(places.tolist(), self.models[name][places].tolist(), strict=True)
         status = (PredictionStatus.OK, PredictionStatus.UNREADABLE)
         return [Prediction(self.ids[j], None if k < 0 else k, status[k < 0]) for j, k in said]
+
+    def ask_about(self, predicted: IntArray, drawn: IntArray, chances: FloatArray) -> RoutedSample:
+        """Ask about the readable predictions of drawn items; all other options have propensity 0.
+
+        `chances` are the items' probabilities of being drawn, shape (N,).
+        """
+        items = drawn[predicted[drawn] >= 0]
+        options = predicted[items]
+        propensities = np.zeros((self.size, int(self.n_options.max())))
+        propensities[items, options] = chances[items]
+        right = (options == self.truth[items]).astype(np.float64)
+        return RoutedSample(items, options, right, propensities, self.n_options, sampled=True)
 
 
 @dataclass

@@ -16,15 +16,14 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from multiprocessing import get_context
 
 import numpy as np
 
 from benchmarks._coverage_commands import run_commands
 from benchmarks._coverage_designs import LEVEL, Design
 from benchmarks._coverage_gaps import measure_gaps
-from benchmarks._coverage_grid import full_check_grid, full_grid, quick_check_grid, quick_grid, routed_grid
-from benchmarks._coverage_kinds import Cell, measure_cell
+from benchmarks._coverage_grid import check_grid, make_grid, routed_grid
+from benchmarks._coverage_kinds import Cell, measure_all, measure_cell
 from benchmarks._coverage_planner import measure_promises
 from benchmarks._coverage_references import reference_widths
 from benchmarks._options import read_options
@@ -32,7 +31,7 @@ from benchmarks._options import read_options
 AGAIN = 10
 
 
-def measure_twice(task: tuple[Design, int, int]) -> Cell:
+def measure_twice(task: tuple[Design, int, int]) -> list[Cell]:
     """Measure one design, and add the reference width. If coverage is low, measure again with more draws.
 
     `task` is the design, the number of draws, and the number of draws for the reference (0: none).
@@ -42,25 +41,20 @@ def measure_twice(task: tuple[Design, int, int]) -> Cell:
     if cell.low:
         cell = measure_cell(design, AGAIN * draws, seed=2)
     if not compared:
-        return cell
+        return [cell]
     ours, best = reference_widths(design, compared)
-    return replace(cell, reference=best, compared=ours)
+    return [replace(cell, reference=best, compared=ours)]
 
 
 def measure_grid(grid: Sequence[Design], draws: int, compared: int) -> list[Cell]:
-    """Measure all designs with two processes, and print each result when it is known."""
-    cells = []
-    with get_context("fork").Pool(2) as pool:
-        for cell in pool.imap(measure_twice, [(design, draws, compared) for design in grid]):
-            cells.append(cell)
-            print(cell, flush=True)
-    return cells
+    """Measure all designs."""
+    return measure_all(measure_twice, [(design, draws, compared) for design in grid])
 
 
 def main() -> None:
     args = read_options(__doc__, {"--draws": (400, 100)})
     started, draws = time.perf_counter(), args.draws
-    grid = quick_grid() if args.quick else full_grid()
+    grid = make_grid(quick=args.quick)
     print(f"{len(grid)} cells, {draws} draws each, nominal {LEVEL:.0%}", flush=True)
     print(f"{'coverage':>8} {'width':>7} {'reference':>9} {'withheld':>8} {'unsure':>6}  design")
     cells = measure_grid(grid, draws, 8 if args.quick else 40)
@@ -71,7 +65,7 @@ def main() -> None:
     print(f"with the real commands: {commands}")
     planner_below = measure_promises(60 if args.quick else 300, quick=args.quick)
     print("studies in which no check fails:")
-    checked = quick_check_grid() if args.quick else full_check_grid()
+    checked = check_grid((100,))[4::7] if args.quick else check_grid((100, 300, 1000))
     alarms = measure_grid(checked, 100 if args.quick else 400, 0)
     below = sum(cell.low for cell in (*cells, *routed, *gaps))
     ratios = [cell.compared / cell.reference for cell in cells if cell.reference > 0]

@@ -30,7 +30,6 @@ The last line is JSON:
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
@@ -38,6 +37,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -194,9 +194,7 @@ class Drawn:
     ours: Estimates = field(default_factory=Estimates)
     plain: Estimates = field(default_factory=Estimates)
     exact: list[float] = field(default_factory=list)
-    right: list[Any] = field(default_factory=list)
-    score: list[Any] = field(default_factory=list)
-    drawn: list[Any] = field(default_factory=list)
+    draws: list[tuple[Any, Any, IntArray]] = field(default_factory=list)
 
 
 def main() -> None:
@@ -278,11 +276,7 @@ def _draw_pool(pool: Pool, kind: str, draws: int) -> Drawn:
             judge = as_judge(pool, simulate(pool, kind, predicted, rng))
         p = np.nan_to_num(judge.p, nan=1 / K)
         score = np.where(predicted >= 0, p[np.arange(pool.size), np.maximum(predicted, 0)], 0.0)
-        chances = np.zeros((pool.size, K))
-        asked = drawn[predicted[drawn] >= 0]
-        chances[asked, predicted[asked]] = QUESTIONS / pool.size
-        yes = right[asked].astype(float)
-        sample = RoutedSample(asked, predicted[asked], yes, chances, pool.n_options, sampled=True)
+        sample = pool.ask_about(predicted, drawn, np.full(pool.size, QUESTIONS / pool.size))
         found = estimate_working(predicted, sample, weigh_judges([judge]))
         hits = int(right[drawn].sum())
         low, high = clopper_pearson(hits, QUESTIONS, 0.95)
@@ -290,9 +284,7 @@ def _draw_pool(pool: Pool, kind: str, draws: int) -> Drawn:
         made.ours.add(found, exact, unit)
         made.plain.add_ends(hits / QUESTIONS, low, high, exact, unit)
         made.exact.append(exact)
-        made.right.append(right[drawn])
-        made.score.append(score.astype(np.float32))
-        made.drawn.append(drawn)
+        made.draws.append((right[drawn], score.astype(np.float32), drawn))
     return made
 
 
@@ -304,14 +296,11 @@ def _ask_rivals(made: Mapping[str, Drawn]) -> dict[str, dict[str, Estimates]]:
     found = dict[str, dict[str, Estimates]]()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "draws.npz"
-        right, score, drawn = (
-            np.array([row for one in made.values() for row in getattr(one, name)])
-            for name in ("right", "score", "drawn")
-        )
+        right, score, drawn = zip(*(draw for one in made.values() for draw in one.draws), strict=True)
         np.savez(file, right=right, score=score, drawn=drawn)
         for rival, package in RIVALS.items():
-            python = _find_python() if rival == "glide" else sys.executable
             own = f"judges-{rival}"
+            python = ">=3.12" if rival == "glide" else ""  # older versions cannot install it
             told = run_peers("_judge_rivals.py", [package], rival, file, folder=own, python=python)
             if told:
                 found[rival] = _read_rows(package, told["rows"], made)
@@ -320,10 +309,9 @@ def _ask_rivals(made: Mapping[str, Drawn]) -> dict[str, dict[str, Estimates]]:
 
 def _read_rows(package: str, rows: list[Any], made: Mapping[str, Drawn]) -> dict[str, Estimates]:
     """Split a rival's results by judge, and scale them. A judge is left out if the rival refuses a draw."""
-    found, start = dict[str, Estimates](), 0
+    found, left = dict[str, Estimates](), iter(rows)
     for kind, one in made.items():
-        mine = rows[start : start + len(one.exact)]
-        start += len(one.exact)
+        mine = list(islice(left, len(one.exact)))
         refused = [row for row in mine if isinstance(row, str)]
         if refused:
             print(f"  {package} refuses {len(refused)} of {len(mine)} draws of {kind}: {refused[0]}")
@@ -337,12 +325,6 @@ def _read_rows(package: str, rows: list[Any], made: Mapping[str, Drawn]) -> dict
 def _unit(exact: float) -> float:
     """Return the standard error of the plain mean of `QUESTIONS` answers."""
     return float(np.sqrt(exact * (1 - exact) / QUESTIONS))
-
-
-def _find_python() -> str:
-    """Return a Python of version 3.12 or newer, as glide-py requires; uv searches for one if necessary."""
-    installed = sorted(Path.home().glob(".pyenv/versions/3.1[2-9]*/bin/python"))
-    return str(installed[-1]) if installed else ">=3.12"
 
 
 def show_partitioned(pool: Pool, draws: int) -> tuple[float, float]:

@@ -32,6 +32,7 @@ from itertools import product
 from multiprocessing import get_context
 
 import numpy as np
+from scipy.optimize import brentq
 
 import oversight as ov
 from benchmarks._options import read_options
@@ -41,7 +42,6 @@ from oversight.harness import FloatArray, IntArray
 from oversight.harness.columns import ItemIndex, PredictionColumns
 from oversight.harness.estimate import (
     JudgeOpinion,
-    RoutedSample,
     chances_by_deviation,
     draw_in_proportion,
     draw_with_chances,
@@ -123,11 +123,13 @@ def judge_pool(pool: Pool, kind: str, draws: int, *, by_deviation: bool) -> Seen
         option, sure = listen(pool, kind, seed)
         judge = JudgeOpinion.of(PredictionColumns(index=index, option=option, confidence=sure))
         if by_deviation:
-            drawn, rho = _draw(pool, predicted, judge, rng)
+            right = guess_by_judges(predicted[:, None], [judge], pool.n_options, None)[:, 0]
+            chances = chances_by_deviation(np.sqrt(right * (1 - right)), QUESTIONS)
+            drawn = draw_with_chances(chances, right, rng)
         else:
-            drawn = rng.choice(len(predicted), QUESTIONS, replace=False)
-            rho = np.full(QUESTIONS, QUESTIONS / len(predicted))
-        data = _ask(pool, predicted, drawn, rho)
+            drawn = rng.choice(pool.size, QUESTIONS, replace=False)
+            chances = np.full(pool.size, QUESTIONS / pool.size)
+        data = pool.ask_about(predicted, drawn, chances)
         estimate = estimate_working(predicted, data, heard_working([judge]))
         exact = pool.exact[name]
         unit = np.sqrt(exact * (1 - exact) / QUESTIONS)
@@ -158,26 +160,6 @@ def judge_uniform(pool: Pool, kind: str, draws: int) -> Seen:
     return seen
 
 
-def _draw(
-    pool: Pool, predicted: IntArray, judge: JudgeOpinion, rng: np.random.Generator
-) -> tuple[IntArray, FloatArray]:
-    """Draw items by the judge's uncertainty about the prediction. Returns them and their probabilities."""
-    right = guess_by_judges(predicted[:, None], [judge], pool.n_options, None)[:, 0]
-    chances = chances_by_deviation(np.sqrt(right * (1 - right)), QUESTIONS)
-    drawn = draw_with_chances(chances, right, rng)
-    return drawn, chances[drawn]
-
-
-def _ask(pool: Pool, predicted: IntArray, drawn: IntArray, rho: FloatArray) -> RoutedSample:
-    """Ask about the readable predictions of drawn items; all other options have propensity 0."""
-    chances = np.zeros((len(predicted), int(pool.n_options.max())))
-    asked = predicted[drawn] >= 0
-    items = drawn[asked]
-    chances[items, predicted[items]] = rho[asked]
-    right = (predicted == pool.truth)[items].astype(np.float64)
-    return RoutedSample(items, predicted[items], right, chances, pool.n_options, sampled=True)
-
-
 def _judge(pool: Pool, strength: float, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
     p = judge_signals(pool.truth, pool.n_options, strength, rng)
     return p.argmax(axis=1), p.max(axis=1)
@@ -188,13 +170,13 @@ def _strength(wanted: float) -> float:
     """Return the strength of the judge's signals at which their mean AUC is `wanted`."""
     if wanted <= 0.5:
         return 0.0
-    pool, low, high = load_all(), 0.0, 5.0
-    for _ in range(12):
-        middle = (low + high) / 2
-        voice = _judge(pool, middle, np.random.default_rng(0))
-        area = np.mean([_area(pool, name, *voice) for name in pool.models])
-        low, high = (middle, high) if area < wanted else (low, middle)
-    return high
+    pool = load_all()
+
+    def excess(strength: float) -> float:
+        voice = _judge(pool, strength, np.random.default_rng(0))
+        return float(np.mean([_area(pool, name, *voice) for name in pool.models])) - wanted
+
+    return float(brentq(excess, 0.0, 5.0, xtol=1e-3))
 
 
 def _area(pool: Pool, name: str, option: IntArray, sure: FloatArray) -> float:

@@ -23,7 +23,7 @@ import os
 import statistics
 import subprocess
 import sys
-from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks._loopback import Behaviour, Loopback, loopback
@@ -65,20 +65,28 @@ def main() -> None:
 
 def compare(concurrency: int, n: int, rounds: int, *, latency: float = 0.0) -> dict[str, float]:
     """Run both loops in turn. Returns the medians of the runner's results divided by the bare loop's."""
-    found: dict[str, list[dict[str, float]]] = defaultdict(list)
-    for _ in range(rounds):
-        for what in ("bare", "stored"):
-            with loopback(Behaviour(latency)) as server:
-                found[what].append(measure(what, server, n, concurrency))
-    pairs = list(zip(found["stored"], found["bare"], strict=True))
+    bare, stored = run_in_turn(("bare", "stored"), Behaviour(latency), n, rounds, concurrency)
+    pairs = list(zip(stored, bare, strict=True))
     ratios = {key: statistics.median(a[key] / b[key] for a, b in pairs) for key in ("rate", "cpu")}
-    ratios["stored_rate"] = statistics.median(each["rate"] for each in found["stored"])
+    ratios["stored_rate"] = statistics.median(each["rate"] for each in stored)
     print(
         f"{1000 * latency:.0f} ms, concurrency {concurrency}, {n:,} requests: "
         f"{ratios['stored_rate']:,.0f} requests/s, "
         f"{ratios['rate']:.2f} of the bare loop's rate, {ratios['cpu']:.2f} of its CPU"
     )
     return ratios
+
+
+def run_in_turn(
+    loops: Sequence[str], behaviour: Behaviour, n: int, rounds: int, concurrency: int = 64
+) -> list[list[dict[str, float]]]:
+    """Run loops in turn, each on a new server. Returns the measurements of each loop."""
+    found: list[list[dict[str, float]]] = [[] for _ in loops]
+    for _ in range(rounds):
+        for rows, what in zip(found, loops, strict=True):
+            with loopback(behaviour) as server:
+                rows.append(measure(what, server, n, concurrency))
+    return found
 
 
 def measure(what: str, server: Loopback, n: int, concurrency: int) -> dict[str, float]:
@@ -98,8 +106,8 @@ def measure(what: str, server: Loopback, n: int, concurrency: int) -> dict[str, 
 def beside_peer(peer: str, rate: float, n: int) -> float | None:
     """Return our rate divided by a peer's, at 0 ms and concurrency 64; None if the peer cannot be run."""
     with loopback() as server:
-        found = run_peers(f"_{peer}_peer.py", PEERS[peer], server.url, str(n), "64")
-        if not found or server.seen.calls < n:
+        run_peers(f"_{peer}_peer.py", PEERS[peer], server.url, str(n), "64")
+        if server.seen.calls < n:
             print(f"{peer}: not measured ({server.seen.calls} calls)")
             return None
         theirs = server.seen.calls / (server.seen.last - server.seen.first)
@@ -120,13 +128,8 @@ def memory(many: int) -> float:
 
 def under_faults(kind: str, rounds: int) -> float:
     """Return the runner's time divided by a plain retry loop's, both under random faults of this kind."""
-    behaviour, n = Behaviour(0.05, faults=FAULTS[kind]), 2_000
-    spans: dict[str, list[float]] = defaultdict(list)
-    for _ in range(rounds):
-        for what in ("plain", "hurried"):
-            with loopback(behaviour) as server:
-                spans[what].append(measure(what, server, n, 64)["span"])
-    ratio = statistics.median(b / a for a, b in zip(spans["plain"], spans["hurried"], strict=True))
+    plain, ours = run_in_turn(("plain", "hurried"), Behaviour(0.05, faults=FAULTS[kind]), 2_000, rounds)
+    ratio = statistics.median(b["span"] / a["span"] for a, b in zip(plain, ours, strict=True))
     print(f"{kind} random faults: oversight's time is {ratio:.2f} of that of plain retries")
     return ratio
 
@@ -134,12 +137,10 @@ def under_faults(kind: str, rounds: int) -> float:
 def under_a_limit(limit: int, rounds: int) -> float:
     """Return our median time divided by the minimum, at a server with an undisclosed rate limit."""
     n = round(limit * (1 + LIMITED_SECONDS))
-    spans = []
-    for _ in range(rounds):
-        with loopback(Behaviour(0.05, rate=limit)) as server:
-            spans.append(measure("stored", server, n, 64)["span"])
-    print(f"at most {limit} requests/s: {statistics.median(spans):.1f} s of {LIMITED_SECONDS:.1f} possible")
-    return statistics.median(spans) / LIMITED_SECONDS
+    (found,) = run_in_turn(("stored",), Behaviour(0.05, rate=limit), n, rounds)
+    span = statistics.median(each["span"] for each in found)
+    print(f"at most {limit} requests/s: {span:.1f} s of {LIMITED_SECONDS:.1f} possible")
+    return span / LIMITED_SECONDS
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,8 +96,7 @@ def main() -> None:
 def compare(kind: str, seeds: range) -> dict[str, Any]:
     """Run part 1 with one kind of labels: compare the true accuracies of our and the rivals' winners."""
     with ProcessPoolExecutor(PROCESSES) as pool:
-        jobs = [pool.submit(search_once, seed, kind, K, START) for seed in seeds]
-        searched = [job.result() for job in jobs]
+        searched = list(pool.map(partial(search_once, kind=kind, K=K, start=START), seeds))
     print(f"{kind} labels: {len(searched)} searches from {100 * START:.0f} %; true accuracy")
     worlds = [FieldTask(K, ITEMS, seed) for seed in seeds]
     return _hold_against_rivals(searched, worlds, write_method(START, 0))
@@ -105,8 +105,7 @@ def compare(kind: str, seeds: range) -> dict[str, Any]:
 def compare_real(kind: Kind, draws: int) -> dict[str, Any]:
     """Run part 4 with one kind of labels: compare with rivals, and measure the bias of test results."""
     with ProcessPoolExecutor(PROCESSES) as pool:
-        jobs = [pool.submit(draw_real, kind, seed) for seed in range(draws)]
-        found = [job.result() for job in jobs]
+        found = list(pool.map(partial(draw_real, kind), range(draws)))
     print(f"{kind} labels, real answers: {draws} searches; true accuracy")
     worlds = [RealTask(REAL_ITEMS, seed) for seed in range(draws)]
     field = _hold_against_rivals([run[:2] for run in found], worlds, first_method())
@@ -202,8 +201,7 @@ def coverage(draws: int) -> dict[str, float]:
         for world in WORLDS:
             held: list[bool] = []
             for kind in KINDS:
-                jobs = [pool.submit(draw_world, world, kind, seed) for seed in range(draws)]
-                found = [job.result() for job in jobs]
+                found = list(pool.map(partial(draw_world, world, kind), range(draws)))
                 true = np.array([f.true for f in found])
                 reported = np.array([f.reported for f in found])
                 holds = [f.low <= f.true <= f.high for f in found]

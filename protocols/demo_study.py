@@ -42,7 +42,7 @@ endpoint = "local"
 model = "smollm2-135m-instruct"
 temperature = 0.0
 max_tokens = 8
-stop = ["\\n"]
+extra = {stop = ["\\n"]}
 concurrency = 2
 """
 

@@ -236,6 +236,7 @@ def prepare_search(
     check_settings(section)
     if begun is None:
         refuse_partial_split(section)
+        section = _adopt_optimiser(study, section)
     refuse_unpriced(
         study, section.usd, model_name(study, section.model), *filter(None, [optimiser_name(study, section)])
     )
@@ -278,6 +279,16 @@ def prepare_search(
     (spec,) = (s["spec"] for s in searches.read_searches() if s["id"] == search)
     _refuse_older(search, spec)
     return replace(found, section=section, programs=programs, remarks=tuple(remarks))
+
+
+def _adopt_optimiser(study: Study, section: SearchSection) -> SearchSection:
+    """Take temperature and length of the optimiser's replies from its entry, if it does not answer items."""
+    name = optimiser_name(study, section)
+    if not name or name == model_name(study, section.model):
+        return section
+    own = study.model(name)
+    given = {"optimiser_temperature": own.temperature, "optimiser_tokens": own.max_tokens}
+    return section.model_copy(update={key: value for key, value in given.items() if value is not None})
 
 
 def _split(

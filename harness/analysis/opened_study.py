@@ -189,16 +189,11 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
     Raises
     ------
     BadInput
-        If study.toml and `look` differ in the planned number of analyses; if the share of answered questions
-        is far from the planned share, J/L for analysis J of L, now or, because questions were added since, at
-        an earlier analysis; or if an earlier record forbids `look`, for example because a later analysis was
-        recorded.
+        If the share of answered questions is far from the planned share, J/L for analysis J of L, now or
+        (because questions were added since) at an earlier analysis; or if an earlier record forbids `look`,
+        for example because a later analysis was recorded.
     """
     name = f"--look {look.look}/{look.looks}"
-    if study.estimate.looks not in (None, look.looks):
-        raise BadInput(
-            f"{name}: study.toml has looks = {study.estimate.looks} under [estimate], not {look.looks}"
-        )
     share, planned = look.answered / look.drawn if look.drawn else 0.0, look.look / look.looks
     if abs(share - planned) > FARTHEST + 1e-9:
         raise BadInput(

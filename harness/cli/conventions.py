@@ -104,6 +104,25 @@ def parse_settings_alone(args: argparse.Namespace, known: Set[str], told: str) -
     return settings
 
 
+def add_models(parser: argparse.ArgumentParser, told: str) -> None:
+    """Add ``--model NAME``, which may be repeated."""
+    parser.add_argument("--model", action="append", help=told)
+
+
+def refuse_options(args: argparse.Namespace, names: Iterable[str], why: str) -> None:
+    """Refuse options that have no effect.
+
+    Raises
+    ------
+    BadInput
+        If one of the options is given; the message names the options and the reason `why`.
+    """
+    values = ((name, getattr(args, name)) for name in names)
+    given = [name for name, value in values if value is not None and value is not False and value != []]
+    if given:
+        raise BadInput(f"{', '.join('--' + name.replace('_', '-') for name in given)} {why}")
+
+
 def add_key(parser: argparse.ArgumentParser) -> None:
     """Add ``--open-key``."""
     told = "file with the true labels; shows the true accuracies beside the estimates"

@@ -106,8 +106,6 @@ class ModelSection(Section):
         Temperature of the answers; if unset, the endpoint's default.
     max_tokens
         Largest number of tokens of an answer, including reasoning; if unset, the endpoint's default.
-    stop
-        Texts at which an answer ends.
     samples
         Number of answers per item; several are combined by a vote (self-consistency).
     structured
@@ -120,7 +118,7 @@ class ModelSection(Section):
     answers_as
         Name of the model in the endpoint's replies, if it is not `model`.
     extra
-        Additional fields of the request body, for example ``top_p`` or ``reasoning_effort``.
+        Additional fields of the request body, for example ``top_p``, ``stop`` or ``reasoning_effort``.
     concurrency
         Largest number of concurrent calls; reduced while the endpoint is overloaded.
     timeout
@@ -153,6 +151,17 @@ class ModelSection(Section):
     tries: int = Field(default=5, ge=1)
     api_version: str | None = None
     limit_as: Literal["auto", "max_completion_tokens", "max_tokens"] = "auto"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_stop(cls, table: Any) -> Any:
+        """Take `stop` out of `extra`, because calls of workflows have their own."""
+        extra = table.get("extra") if isinstance(table, dict) else None
+        if not (isinstance(extra, dict) and "stop" in extra):
+            return table
+        stop = extra["stop"]
+        rest = {name: value for name, value in extra.items() if name != "stop"}
+        return {**table, "stop": [stop] if isinstance(stop, str) else stop, "extra": rest}
 
     @model_validator(mode="after")
     def _one_way(self) -> ModelSection:

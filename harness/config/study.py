@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -32,13 +33,10 @@ class ItemsSection(Section):
     preset
         Name of a public benchmark, which determines columns, options and split.
     hub
-        Name of a data set on the Hugging Face hub, instead of a file.
-    hub_config
-        Configuration of the hub's or the preset's data set, if it has several.
+        Data set on the Hugging Face hub, instead of a file. Both names can end with a configuration and with
+        a branch, tag or commit: ``"OWNER/NAME:CONFIGURATION@REVISION"``.
     split
         Split of the hub's data set; a preset has its own.
-    revision
-        Branch, tag or commit of the hub's data set.
     limit
         Use only the first items, up to this number; if unset, use all.
     id
@@ -69,7 +67,7 @@ class ItemsSection(Section):
     file: str | None = None
     preset: str | None = None
     hub: str | None = None
-    hub_config: str | None = None
+    hub_config: str | None = None  # part of `hub` or `preset`, as is `revision`
     split: str = "test"
     revision: str | None = None
     limit: int | None = Field(default=None, ge=1)
@@ -82,6 +80,17 @@ class ItemsSection(Section):
     shuffle: bool = True
     skip_bad: bool = False
     answers: Literal["options", "open"] = "options"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_name(cls, table: Any) -> Any:
+        """Split ``NAME:CONFIGURATION@REVISION``."""
+        for name in ("hub", "preset") if isinstance(table, dict) else ():
+            found = re.fullmatch(r"([^:@]+)(?::([^@]+))?(?:@(.+))?", str(table.get(name, "")))
+            if found and found[0] != found[1]:
+                parts = {name: found[1], "hub_config": found[2], "revision": found[3]}
+                return {**table, **{key: part for key, part in parts.items() if part}}
+        return table
 
     @model_validator(mode="after")
     def _has_no_options(self) -> ItemsSection:
@@ -98,9 +107,8 @@ class ItemsSection(Section):
             raise ValueError(f"hub: a {'file' if self.file else 'preset'} is also given; leave one out")
         of_hub = {"hub_config", "split", "revision"} & self.model_fields_set
         if self.file and of_hub:
-            raise ValueError(
-                f"{min(of_hub)}: applies only to a hub data set, but a file is given; leave one out"
-            )
+            part = min(of_hub).removeprefix("hub_")
+            raise ValueError(f"{part}: applies only to a hub data set, but a file is given; leave one out")
         if len(self.classes) == 1:
             raise ValueError("classes: a study needs at least 2 classes, but has 1")
         if len(set(self.classes)) < len(self.classes):
@@ -161,11 +169,8 @@ class SearchSection(Section):
     model
         Entry of ``[models]`` that the workflows call to answer the items; if empty, the first entry.
     optimiser
-        Entry of ``[models]`` that writes workflows; every policy except ``"recombine"`` needs it.
-    optimiser_temperature
-        Temperature of the optimiser's replies.
-    optimiser_tokens
-        Largest number of tokens of one reply of the optimiser.
+        Entry of ``[models]`` that writes workflows; every policy except ``"recombine"`` needs it. If it is
+        not the entry `model`, its ``temperature`` (if unset, 0.8) and ``max_tokens`` (if unset, 4096) apply.
     start
         The workflow that you would use at present: the name of a workflow in the library, a ``.py`` file, or
         a prompt in a ``.txt`` or ``.md`` file. The winner is compared with it.
@@ -182,29 +187,16 @@ class SearchSection(Section):
         Numbers of selection items after which the weakest proposals are dropped.
     keep
         Shares of all proposals that are kept after each rung.
-    fitness
-        Score by which proposals are ranked: accuracy by maximum likelihood (``"ml"``), accuracy as the mean
-        of transformed answers (``"transformed"``), or the share of answers that experts do not refute
-        (``"raw"``).
     parity
-        Score (``"raw"`` or ``"transformed"``) of the published agent search, which is then repeated; if
-        unset, this project's search runs.
+        Score of the published agent search, which is then repeated: the share of answers that experts do not
+        refute (``"raw"``), or accuracy as the mean of transformed answers (``"transformed"``). If unset, this
+        project's search runs, and ranks proposals by accuracy estimated by maximum likelihood.
     labels
         Experts' answers that the search uses: all answers (``"all"``), or only noes. With ``"no"``, items
         with a yes are left out; with ``"drawn"``, a yes is replaced by a no about a random wrong option.
-    replicates
-        Number of runs of every candidate on the same items.
-    finalists
-        Number of candidates that are confirmed; the winner is one of them.
-    patience
-        Number of proposals after which the search stops if the best three candidates stayed the same; with 0,
-        it never stops early.
     split
         Shares of the labelled items for feedback to proposers, for selection, for confirmation, and for the
         final test.
-    examples
-        Largest number of solved feedback items that a call shows as examples, if workflow.toml has no
-        ``examples``.
     tier
         Sandbox in which programs run: ``"monty"``, ``"cpython"`` or ``"bubblewrap"``.
     usd
@@ -213,6 +205,7 @@ class SearchSection(Section):
         Cap on the tokens of the whole search; if unset, there is no cap.
     """
 
+    # Fields that study.toml cannot set (see `study_file`) are stored with a search; `parity` changes some.
     policy: Literal["recombine", "reflect", "aflow", "adas"] = "recombine"
     model: str = ""
     optimiser: str = ""
@@ -468,14 +461,11 @@ class CostsSection(Section):
         Minutes that an expert needs per question.
     judge_usd
         Dollars per item for a judge.
-    judge_minutes
-        Minutes that a judge needs per item.
     """
 
     question_usd: float = Field(default=0, ge=0)
     question_minutes: float = Field(default=0, ge=0)
     judge_usd: float = Field(default=0, ge=0)
-    judge_minutes: float = Field(default=0, ge=0)
 
     @property
     def is_given(self) -> bool:
@@ -534,8 +524,6 @@ class EstimateSection(Section):
         items lack the column, it is read from the metadata of imported logs.
     panel
         File of a panel's ratings; the strata are then bins of the certainty of the panel's vote on each item.
-    looks
-        Planned number L of interim analyses (``--look J/L``); if unset, the first analysis fixes it.
     metrics
         Results by class that are shown with the accuracy; all items must have the same classes.
     costs
@@ -546,7 +534,6 @@ class EstimateSection(Section):
     interval: str = "exact"
     strata: str | None = None
     panel: str | None = None
-    looks: int | None = Field(default=None, ge=1)
     metrics: list[str] = Field(default=[])
     costs: str | None = None
 

@@ -28,10 +28,24 @@ _RETIRED = {
     "models": {
         "max_reply_bytes": "a reply is always limited to 4 MB; leave it out",
         **dict.fromkeys(ENDPOINT_ONLY, _OF_ENDPOINTS),
+        "stop": 'write it into the request body: extra = {stop = ["TEXT"]}',
+    },
+    "items": {
+        "hub_config": 'write it after the name, as in hub = "OWNER/NAME:CONFIGURATION"',
+        "revision": 'write it after the name, as in hub = "OWNER/NAME@REVISION"',
     },
     "search": {
-        "parents": "the search always changes the candidates that it estimates to be best; leave it out"
+        "examples": "8 solved items are shown, or those of `examples` in workflow.toml",
+        "finalists": "3 candidates are confirmed; leave it out",
+        "fitness": 'the score is always "ml", unless parity names another; leave it out',
+        "optimiser_temperature": "set temperature under [models], in the optimiser's entry",
+        "optimiser_tokens": "set max_tokens under [models], in the optimiser's entry",
+        "parents": "the search always changes the candidates that it estimates to be best; leave it out",
+        "patience": "the search ends after `candidates` proposals; leave it out",
+        "replicates": "every candidate answers each item once; leave it out",
     },
+    "costs": {"judge_minutes": "only the minutes of experts are counted; leave it out"},
+    "estimate": {"looks": "the first analysis (--look 1/L) fixes the number L; leave it out"},
     "prices": {"file": "the price table is always prices.toml beside study.toml; rename the file"},
 }
 """Settings that were removed from a section, with advice."""
@@ -71,9 +85,9 @@ def read_study(path: str | Path = STUDY_FILE, changes: Mapping[str, Any] | None 
         raise DataError("not valid TOML: nested too deep", file=path) from None
     table.pop("folder", None)
     _refuse_large(table, path, text)
-    _refuse_retired(table, path, text)
     for name, value in (changes or {}).items():
         _change(table, name.split("."), value)
+    _refuse_retired(table, path, text, changes or {})
     try:
         return Study.model_validate({**table, "folder": str(path.parent)})
     except ValidationError as error:
@@ -114,7 +128,7 @@ def _refuse_changed(changes: Mapping[str, Any], field: str, reason: str) -> None
             raise BadInput(f"--set {name}: {reason}") from None
 
 
-def _refuse_retired(table: dict[str, Any], path: Path, text: str) -> None:
+def _refuse_retired(table: dict[str, Any], path: Path, text: str, changes: Mapping[str, Any]) -> None:
     """Refuse settings that were removed, and name their replacements."""
     for kind, retired in _RETIRED.items():
         sections = table.get(kind) if kind in ("endpoints", "models") else {"": table.get(kind)}
@@ -123,6 +137,7 @@ def _refuse_retired(table: dict[str, Any], path: Path, text: str) -> None:
             if found:
                 keys = [key for key in (kind, name, found[0]) if key]
                 reason = f"not a setting of this section: {retired[found[0]]}"
+                _refuse_changed(changes, ".".join(keys), reason)
                 raise DataError(reason, file=path, line=_line(text, keys), field=".".join(keys))
 
 
@@ -209,8 +224,11 @@ def generate_schema() -> dict[str, Any]:
     """Return the JSON Schema of the present settings."""
     schema = Study.model_json_schema()
     del schema["properties"]["folder"]  # not a setting, but the location of the file
-    for name in ENDPOINT_ONLY:
-        del schema["$defs"]["ModelSection"]["properties"][name]
+    for kind, retired in _RETIRED.items():
+        place = schema["properties"].get(kind, {})
+        section = place.get("additionalProperties", place).get("$ref", "").rpartition("/")[2]
+        for name in retired if section else ():
+            schema["$defs"][section]["properties"].pop(name, None)
     models, judges = schema["properties"]["models"], schema["properties"].pop("judges")
     one, several = {"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}
     section = models["additionalProperties"]  # also allowed, because a model may be named "judge"

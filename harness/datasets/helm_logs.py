@@ -12,11 +12,11 @@ from typing import Any
 from oversight.harness.datasets.log_fields import (
     OWN_FILE,
     is_label,
-    place_labels,
     read_each,
     read_label,
     read_texts,
     read_whole,
+    sort_by_label,
     strip_label,
 )
 from oversight.harness.datasets.row import Row, parse_json
@@ -119,12 +119,7 @@ def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the labels, and the options in the same order; no labels if ``output_mapping`` is missing."""
     mapping = state.find_field("output_mapping")
     if mapping:
-        labels, options = tuple(mapping), read_texts(state, "output_mapping", mapping.values())
-        places = place_labels(labels)
-        if places is None:
-            return labels, options
-        order = sorted(range(len(labels)), key=places.__getitem__)
-        return tuple(labels[j] for j in order), tuple(options[j] for j in order)
+        return sort_by_label(tuple(mapping), read_texts(state, "output_mapping", mapping.values()))
     references = state.find_field("instance.references") or ()
     if all("correct" in (reference.get("tags") or ()) for reference in references):
         return (), ()  # the references are alternative wordings of the right answer

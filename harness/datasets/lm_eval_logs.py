@@ -19,6 +19,7 @@ from oversight.harness.datasets.log_fields import (
     read_each,
     read_metadata,
     read_one,
+    sort_by_label,
     strip_label,
 )
 from oversight.harness.datasets.row import Row, parse_json
@@ -248,7 +249,7 @@ def _iterate_options(document: dict[str, Any]) -> Iterator[_Listed]:
     for value in chain(map(row.find_field, _LISTS), [nested, answers]):
         labels, texts = _read_list(value)
         if len(texts) > 1:
-            yield _order(labels, texts)
+            yield sort_by_label(labels, texts)
     series: dict[str, list[tuple[str, Any]]] = {}
     for field, value in document.items():
         if match := _NUMBERED.fullmatch(field):
@@ -257,16 +258,7 @@ def _iterate_options(document: dict[str, Any]) -> Iterator[_Listed]:
         filled = [(label, str(value).strip()) for label, value in given if value not in (None, "")]
         labels = [label for label, _ in filled]
         if len(filled) > 1 and place_labels(labels):
-            yield _order(labels, tuple(text for _, text in filled))
-
-
-def _order(labels: Sequence[str], texts: tuple[str, ...]) -> _Listed:
-    """Sort options by their letters or numbers, if they have any."""
-    places = place_labels(labels) if len(labels) == len(texts) else None
-    if places is None:
-        return labels, texts
-    order = sorted(range(len(texts)), key=places.__getitem__)
-    return [labels[j] for j in order], tuple(texts[j] for j in order)
+            yield sort_by_label(labels, tuple(text for _, text in filled))
 
 
 def _read_list(value: Any) -> _Listed:

@@ -53,6 +53,17 @@ def place_labels(labels: Sequence[str]) -> list[int] | None:
     return places if sorted(places) == list(range(len(places))) else None
 
 
+def sort_by_label(labels: Sequence[str], texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return labels and texts in the order of the labels, if these are consecutive letters or numbers.
+
+    >>> sort_by_label(["B", "A"], ["blue", "red"])
+    (('A', 'B'), ('red', 'blue'))
+    """
+    places = place_labels(labels) if len(labels) == len(texts) else None
+    order = range(len(texts)) if places is None else sorted(range(len(texts)), key=places.__getitem__)
+    return tuple(labels if places is None else (labels[j] for j in order)), tuple(texts[j] for j in order)
+
+
 def is_label(text: str) -> bool:
     """Whether a text is a single letter or a number of at most three digits."""
     bare = strip_label(text)

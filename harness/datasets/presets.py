@@ -37,24 +37,11 @@ MEDICAL_ABSTRACTS_CLASSES = (
     "cardiovascular diseases",
     "general pathological conditions",
 )
-EDINET_INDUSTRIES = (
-    "食品",
-    "電気・ガス・エネルギー資源",
-    "建設・資材",
-    "素材・化学",
-    "医薬品",
-    "自動車・輸送機",
-    "鉄鋼・非鉄",
-    "機械",
-    "電機・精密",
-    "情報通信・サービスその他",
-    "運輸・物流",
-    "商社・卸売",
-    "小売",
-    "銀行",
-    "金融（除く銀行）",
-    "不動産",
+_INDUSTRIES = (
+    "食品 電気・ガス・エネルギー資源 建設・資材 素材・化学 医薬品 自動車・輸送機 鉄鋼・非鉄 機械"
+    " 電機・精密 情報通信・サービスその他 運輸・物流 商社・卸売 小売 銀行 金融（除く銀行） 不動産"
 )
+EDINET_INDUSTRIES = tuple(_INDUSTRIES.split())
 """The Tokyo exchange's 17 sectors, of which the two energy sectors are merged, so that 16 remain."""
 
 

@@ -102,7 +102,7 @@ def _price(protocol: str, row: PlannedRow, costs: CostsSection, pool: int, judge
         questions=questions,
         judged=judged,
         usd=questions * costs.question_usd + answers * costs.judge_usd,
-        minutes=questions * costs.question_minutes + answers * costs.judge_minutes,
+        minutes=questions * costs.question_minutes,
     )
 
 

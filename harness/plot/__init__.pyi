@@ -1,13 +1,5 @@
-from .decision_pictures import (
-    differences as differences, gate as gate, plan as plan, search as search,
-)
-from .drawing import (
-    LEAST_HEIGHT as LEAST_HEIGHT, draw_svg as draw_svg,
-)
-from .estimates_picture import (
-    closing as closing, estimates as estimates,
-)
-from .panel_pictures import (
-    agreement as agreement, agreement_height as agreement_height,
-    CERTIFICATE_HEIGHT as CERTIFICATE_HEIGHT, certificate as certificate, parity as parity,
+from .drawing import draw_svg as draw_svg
+from .pictures import (
+    agreement as agreement, certificate as certificate, closing as closing, differences as differences,
+    estimates as estimates, gate as gate, parity as parity, plan as plan, search as search,
 )

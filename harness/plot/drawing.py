@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from oversight.harness.distribution import install_line
 from oversight.harness.errors import ConfigError
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH, LEAST_HEIGHT = 7.6, 3.6
-_INK = "#010203"
+_INK, _OWN = "#010203", "oversight"
 SERIES = ("#3f7cc4", "#d0692f", "#3a9a6b", "#a35bb5", "#b39000", "#5f6b7a")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 3)), (0, (8, 2)))
@@ -40,7 +40,7 @@ _STYLE: Any = {
 
 
 def new_axes(axes: Axes | None, height: float = LEAST_HEIGHT) -> Axes:
-    """Return the given axes, or new ones with the given height in inches.
+    """Return the given axes, or new ones with the given height in inches; axes of `draw_svg` get the height.
 
     Raises
     ------
@@ -48,6 +48,8 @@ def new_axes(axes: Axes | None, height: float = LEAST_HEIGHT) -> Axes:
         If the ``report`` extra is missing.
     """
     if axes is not None:
+        if axes.get_label() == _OWN:
+            cast("Figure", axes.figure).set_figheight(height)
         return axes
     try:
         from matplotlib import pyplot
@@ -57,7 +59,7 @@ def new_axes(axes: Axes | None, height: float = LEAST_HEIGHT) -> Axes:
     return made
 
 
-def draw_svg(draw: Callable[[Axes], object], height: float = LEAST_HEIGHT) -> str:
+def draw_svg(draw: Callable[[Axes], object]) -> str:
     """Call `draw` with new axes and return the plot as SVG, as wide as the page and in its text colour.
 
     Raises
@@ -71,8 +73,8 @@ def draw_svg(draw: Callable[[Axes], object], height: float = LEAST_HEIGHT) -> st
     except ImportError as error:
         raise ConfigError(_missing(error)) from None
     with mpl.rc_context(_STYLE):
-        drawn = Figure(figsize=(WIDTH, height), layout="constrained")
-        draw(drawn.add_subplot())
+        drawn = Figure(figsize=(WIDTH, LEAST_HEIGHT), layout="constrained")
+        draw(drawn.add_subplot(label=_OWN))
         return _write_svg(drawn)
 
 

@@ -108,9 +108,7 @@ CASES = [
         "items export out.jsonl ./out.jsonl",
         "out.jsonl is given for both the items and the true answers; give --key another file",
     ),
-    Bad("export to nowhere", lambda: None, "items export", "export: name the file to write"),
     Bad("export over a file", lambda: None, "items export items.csv", "items.csv exists already"),
-    Bad("check that writes", lambda: None, "items check out.jsonl", "out.jsonl: items check writes no file"),
     Bad("no items file", lambda: Path("items.csv").unlink(), CHECK, "items.csv: there is no such file"),
     Bad("no items", put("items.csv", "id,text\n"), CHECK, "items.csv: the source contains no items"),
     Bad(

@@ -190,21 +190,6 @@ def test_planned_looks_are_recorded(begin: Callable[..., None], oversight: Overs
             check_look(study, store, grown)
 
 
-def test_looks_are_planned_with_the_design(begin: Callable[..., None], oversight: Oversight) -> None:
-    path = Path("study.toml")
-    begin("partitioned", {"m": (0.8, N)}, answered=0.5)
-    path.write_text(path.read_text() + "[estimate]\nlooks = 2\n")
-    (told,) = oversight("store", "verify", code=1)["findings"]
-    assert "looks" in told
-    oversight("label", "route")  # draw again after the first answers; the audit log shows both draws
-    assert oversight("store", "verify")["holds"]
-    assert (
-        "study.toml has looks = 2 under [estimate], not"
-        in oversight("estimate", "--look", "2/4", code=2)["error"]
-    )
-    assert oversight("estimate", "--look", "1/2")["models"]
-
-
 def test_joint_intervals_are_wider_and_say_so(begin: Callable[..., None], oversight: Oversight) -> None:
     begin("partitioned", {"m": (0.8, N), "mm": (0.6, N), "mmm": (0.5, N)})
     alone, joint = (oversight("estimate", *options)["models"] for options in ((), ("--joint",)))

@@ -160,7 +160,6 @@ def test_log_gives_items_predictions_and_a_parquet_export(
         if row["option"] is not None:
             assert row["option_text"] == by_text[row["item_id"]].options[row["option"]]
     assert [path.name for path in tmp_path.glob("*.part")] == []
-    assert "--model" in oversight("predictions", "import", "log.eval", code=2)["error"]
 
 
 def test_classifiers_give_labels_or_probabilities(items: list[Item]) -> None:

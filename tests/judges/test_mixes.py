@@ -36,10 +36,11 @@ def test_dearer_judge_is_used_less(judge_usd: float, uses: str, usd: float) -> N
 
 
 def test_minutes_decide_between_equal_prices() -> None:
-    costs = CostsSection(question_minutes=1, judge_minutes=1)
+    costs = CostsSection(question_minutes=1)
     first, *_ = price_plans([PLAN], costs, pool=2000, judges=1)  # type: ignore[list-item]
-    assert first.uses == "none"
-    assert mix_sentence(first) == "m: 300 targeted questions: 0.00 USD, 5.0 hours"
+    assert first.uses == "pool+judge"
+    told = "150 targeted questions with pool and judge, 2,000 items judged"
+    assert mix_sentence(first) == f"m: {told}: 0.00 USD, 2.5 hours"
 
 
 def test_unknown_price_is_refused(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_calls_under_way_count_against_the_limit() -> None:
     assert budget.under_way == 2
     budget.settle(first, 1_000, 0)  # half of the reserved amount was used; the rest is free again
     assert budget.spent.usd == pytest.approx(0.001)
-    budget.release(second)
+    second.release()
     budget.reserve(1_000, 100)
     assert (budget.spent.tokens, budget.under_way) == (1_000, 1)
 

@@ -178,15 +178,11 @@ def test_an_answer_read_by_another_program_is_kept(
     assert [row["option_text"] for row in read_rows(oversight)] == ["red", "blue"]
 
 
-def test_options_of_rereading_are_refused_elsewhere(
-    lay_out: Callable[..., None], oversight: Oversight
-) -> None:
-    with fake_openai(lambda p, n: Reply("red")) as server:
-        lay_out(server)
-    assert (
-        "applies only to `reread`" in oversight("predictions", "export", "x.csv", "--write", code=2)["error"]
-    )
-    assert "leave out the file" in oversight("predictions", "reread", "x.csv", code=2)["error"]
+@pytest.mark.parametrize("words", ["export x.csv --write", "reread x.csv", "import x.csv", "export"])
+def test_arguments_of_other_actions_are_refused(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["predictions", *words.split()])
+    assert "arguments" in capsys.readouterr().err
 
 
 def test_a_table_is_read_again_in_the_order_of_its_options(

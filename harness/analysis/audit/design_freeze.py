@@ -1,7 +1,7 @@
 """Freeze a study's design: hash it into the audit trail whenever questions are drawn.
 
-A ``design`` event records the number and digest of all drawn rows, the settings that determine the design,
-the planned interim analyses, and the number of answers so far. If this number is 0, the design was frozen
+A ``design`` event records the number and digest of all drawn rows, the settings that determine the design and
+the estimates, and the number of answers so far. If this number is 0, the design was frozen
 before the first answer.
 """
 
@@ -73,7 +73,7 @@ class DesignFreeze:
 
 
 def describe_settings(study: Study) -> dict[str, Any]:
-    """Return the settings that determine design and interim analyses, and the roster's digest."""
+    """Return the settings that determine design and estimates, and the roster's digest."""
     settings = study.model_dump(mode="json", include=_SETTINGS, exclude=_APART)
     return {"settings": settings, "roster": digest_roster(study.path(study.experts.roster))}
 

@@ -29,10 +29,11 @@ import json
 import os
 import re
 import stat
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.cli.conventions import add_actions, emit, study_of
 from oversight.harness.cli.database_verbs.verify import verify
 from oversight.harness.config import STUDY_FILE, Study, change_setting, read_study, refuse_password
 from oversight.harness.errors import BadInput
@@ -116,42 +117,26 @@ def _without_version(name: str) -> str:
     return re.sub(r"[-_][0-9]{4}$", "", name)
 
 
-_TO = "`copy` and `move` need TO, the new database; `adopt` takes no TO"
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``oversight store``."""
-    parser.add_argument(
-        "action", choices=["copy", "move", "adopt", "verify", "upgrade"], help="action to perform"
-    )
-    to = (
-        "for `copy` and `move`: target file, or postgresql://USER@HOST/NAME without a password; for "
-        "`upgrade`: new file, or name of a new schema on the server (default: the old name plus the new "
-        "version); for `verify`: file written by `label audit` (default: the study's database)"
-    )
-    parser.add_argument("to", nargs="?", metavar="TO", help=to)
-    add_study(parser)
-    parser.add_argument(
-        "--head",
-        metavar="HASH",
-        help="for `verify`: hash of the audit trail's head, as an earlier command printed it",
-    )
+    """Add the actions of ``oversight store``."""
+    actions = add_actions(parser, {name: told for name, (_, told) in ACTIONS.items()})
+    for name in ("copy", "move"):
+        to = "target file, or postgresql://USER@HOST/NAME without a password"
+        actions[name].add_argument("to", metavar="TO", help=to)
+    to = "new file, or name of a new schema on the server (default: the old name plus the new version)"
+    actions["upgrade"].add_argument("to", nargs="?", metavar="TO", help=to)
+    add = actions["verify"].add_argument
+    add("file", nargs="?", help="file written by `label audit` (default: the study's database)")
+    add("--head", metavar="HASH", help="hash of the audit trail's head, as an earlier command printed it")
 
 
 def run(args: argparse.Namespace) -> int:
     """Copy, move, verify or upgrade the study's database, or adopt a copy."""
-    if args.action == "verify":
-        return verify(args)
-    if args.head is not None:
-        raise BadInput("--head applies only to `verify`; leave it out")
-    {"upgrade": upgrade, "adopt": _adopt}.get(args.action, _copy)(args)
-    return 0
+    return ACTIONS[args.action][0](args) or 0
 
 
 def _copy(args: argparse.Namespace) -> None:
     study = study_of(args)
-    if args.to is None:
-        raise BadInput(_TO)
     try:
         refuse_password(args.to)
     except ValueError as error:
@@ -175,8 +160,6 @@ def _copy(args: argparse.Namespace) -> None:
 
 def _adopt(args: argparse.Namespace) -> None:
     url = study_of(args).store_url
-    if args.to is not None:
-        raise BadInput(_TO)
     if not has_database(url):
         raise BadInput(
             "this study has no database; first write the address of the copied database in study.toml: store "
@@ -225,3 +208,13 @@ def _is_same(url: str, other: str) -> bool:
     """Whether two addresses name the same database."""
     files = [Path(one.removeprefix(_FILE)) for one in (url, other) if one.startswith(_FILE)]
     return url == other or (len(files) == 2 and files[0].resolve() == files[1].resolve())
+
+
+ACTIONS: dict[str, tuple[Callable[[argparse.Namespace], int | None], str]] = {
+    "copy": (_copy, "copy the study into another database, and compare the rows"),
+    "move": (_copy, "move the study into another database"),
+    "adopt": (_adopt, "collect answers in a copy from now on"),
+    "verify": (verify, "check that the database, or an audit file, was not altered"),
+    "upgrade": (upgrade, "copy an older study into a new database of this version"),
+}
+"""Action → its function and its help text."""

@@ -29,14 +29,14 @@ def verify(args: argparse.Namespace) -> int:
 
     mark = None
     names: tuple[str, ...] = ("study", "lines", "link")
-    if args.to is None:
+    if args.file is None:
         found, names = audit_study(study_of(args), args.head), ("comments", "forgotten")
         with Store(study_of(args).store_url) as store:
             mark = store.marks.read_mark()
     elif args.study != STUDY_FILE:
         raise BadInput("--study: an audit file is checked without the study; leave --study out")
     else:
-        found = audit_bundle(args.to, args.head)
+        found = audit_bundle(args.file, args.head)
     payload, lines = _to_json(found, *names), _tell(found, args.head)
     if mark is not None:
         payload["mark"] = asdict(mark)

@@ -24,7 +24,7 @@ from oversight.harness.cli.panel_verbs.panel_arguments import (
 )
 from oversight.harness.output import plain_table
 from oversight.harness.panel import LEVELS, RELIABLE, AgreementReport, Panel, measure_agreement, pairwise
-from oversight.harness.plot import agreement, agreement_height
+from oversight.harness.plot import agreement
 from oversight.harness.report import agreement_to_json, to_json
 from oversight.harness.types import format_number
 
@@ -55,8 +55,7 @@ def run(args: argparse.Namespace) -> None:
     if args.json and len(panel.annotators) <= _MOST_IN_PAIRS:
         payload["pairs"] = to_json(pairwise(panel))
     order = _name_order(panel, values) if args.measurement == "ordinal" else []
-    draw = partial(agreement, report)
-    emit_panel(args, payload, [*_text(report), *order], draw, agreement_height(report))
+    emit_panel(args, payload, [*_text(report), *order], partial(agreement, report))
 
 
 def _name_order(panel: Panel, values: FloatArray | None) -> list[str]:

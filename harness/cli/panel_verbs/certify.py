@@ -36,7 +36,7 @@ from oversight.harness.panel import (
     assess_superhuman_from_counts,
     compute_bounds_by_size,
 )
-from oversight.harness.plot import CERTIFICATE_HEIGHT, certificate
+from oversight.harness.plot import certificate
 from oversight.harness.report import certificate_to_json
 from oversight.harness.types import format_number, level_text
 
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> None:
         payload["alternative"] = asdict(replaced)
         lines += _alternative_lines(replaced)
     draw = partial(certificate, found, points) if points else None
-    emit_panel(args, payload, lines, draw, CERTIFICATE_HEIGHT)
+    emit_panel(args, payload, lines, draw)
 
 
 def _from_counts(args: argparse.Namespace) -> Certified:

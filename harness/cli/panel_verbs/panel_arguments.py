@@ -14,7 +14,7 @@ from oversight.harness.errors import BadInput
 from oversight.harness.output import say
 from oversight.harness.panel import LEVELS, Panel
 from oversight.harness.platform import write_whole
-from oversight.harness.plot import LEAST_HEIGHT, draw_svg
+from oversight.harness.plot import draw_svg
 from oversight.harness.report import group_reasons
 
 if TYPE_CHECKING:
@@ -131,7 +131,6 @@ def emit_panel(
     payload: dict[str, Any],
     human: list[Any],
     draw: Callable[[Axes], object] | None,
-    height: float = LEAST_HEIGHT,
 ) -> None:
     """Write the picture for ``--svg`` atomically, and print the result with the picture's name.
 
@@ -142,7 +141,7 @@ def emit_panel(
     """
     payload["svg"] = None
     if args.svg is not None and draw is not None:
-        payload["svg"] = str(write_whole(draw_svg(draw, height), args.svg))
+        payload["svg"] = str(write_whole(draw_svg(draw), args.svg))
         human.append(f"wrote {payload['svg']}")
     emit(args, payload, human)
 

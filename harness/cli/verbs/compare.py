@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from oversight.harness.analysis import compare_study, compare_study_classes
-from oversight.harness.cli.conventions import add_settings, add_study, emit, study_of
+from oversight.harness.cli.conventions import add_models, add_settings, add_study, emit, study_of
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import COMPARE_TESTS, Comparison, Ranking
 from oversight.harness.output import counted, plain_table
@@ -39,11 +39,7 @@ from oversight.harness.types import level_text, method_words
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight compare``."""
     add_study(parser)
-    parser.add_argument(
-        "--model",
-        action="append",
-        help="name of a model to compare; may be repeated (default: all models except judges)",
-    )
+    add_models(parser, "name of a model to compare; may be repeated (default: all models except judges)")
     parser.add_argument(
         "--test",
         choices=COMPARE_TESTS,

@@ -11,19 +11,20 @@ examples: oversight estimate
 from __future__ import annotations
 
 import argparse
-from collections.abc import Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oversight.harness.analysis import EstimateOptions, StudyReport, report_study, study_truth
 from oversight.harness.cli.conventions import (
     add_key,
+    add_models,
     add_settings,
     add_study,
     emit,
     parse_look,
     parse_numbers,
     parse_settings_alone,
+    refuse_options,
     study_of,
 )
 from oversight.harness.config import Study
@@ -55,9 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight estimate``."""
     add_study(parser)
     add = parser.add_argument
-    add(
-        "--model", action="append", help="name of a model that was run; may be repeated (default: all models)"
-    )
+    add_models(parser, "name of a model that was run; may be repeated (default: all models)")
     add_key(parser)
     add(
         "--counts",
@@ -119,18 +118,12 @@ def _from_open(args: argparse.Namespace, study: Study) -> None:
     """Estimate from a study of open answers; only some of the verb's options apply to it."""
     from oversight.harness.open_answers import estimate_study, read_judged, result_to_json, result_to_text
 
-    _refuse(args, _WITH_OPEN, "does not apply to a study of open answers; leave it out")
+    refused = [name for name in vars(args) if name not in _WITH_OPEN]
+    refuse_options(args, refused, "does not apply to a study of open answers; leave it out")
     with Store(study.store_url) as store:
         judged = read_judged(study, store)
     result = estimate_study(study, judged, anytime=args.anytime)
     emit(args, result_to_json(result, judged), result_to_text(result, judged))
-
-
-def _refuse(args: argparse.Namespace, allowed: Set[str], why: str) -> None:
-    """Raise an error with the reason `why` if an option is given that is not in `allowed`."""
-    given = (name for name, value in vars(args).items() if value and name not in allowed)
-    if refused := [f"--{name.replace('_', '-')}" for name in given]:
-        raise BadInput(f"{', '.join(refused)} {why}")
 
 
 def _texts(
@@ -162,7 +155,8 @@ def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
 
 def _from_counts(args: argparse.Namespace) -> None:
     told = "--counts uses no study"
-    _refuse(args, _WITH_COUNTS, f"needs a study, but {told}; leave out one of the two")
+    refused = [name for name in vars(args) if name not in _WITH_COUNTS]
+    refuse_options(args, refused, f"needs a study, but {told}; leave out one of the two")
     settings = parse_settings_alone(args, {"estimate.level", "estimate.interval"}, told)
     estimates = estimate_counts(
         **parse_numbers("--counts", args.counts, _COUNTS),

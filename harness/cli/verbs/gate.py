@@ -18,7 +18,7 @@ import argparse
 from pathlib import Path
 
 from oversight.harness.analysis import Bars, GateReport, gate_study
-from oversight.harness.cli.conventions import add_settings, add_study, emit, parse_look, study_of
+from oversight.harness.cli.conventions import add_models, add_settings, add_study, emit, parse_look, study_of
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import FAIL, PASS, UNDECIDED
 from oversight.harness.output import read_text
@@ -49,11 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help="with --not-worse-than: largest accepted loss of accuracy; 0.02 means 2 percentage points",
     )
-    add(
-        "--model",
-        action="append",
-        help="name of the model to test (default: the only model that is not the baseline)",
-    )
+    add_models(parser, "name of the model to test (default: the only model that is not the baseline)")
     add_settings(parser, "estimate.level=0.9")
     add(
         "--look",

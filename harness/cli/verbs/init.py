@@ -29,7 +29,7 @@ from oversight.harness.analysis import (
     propose,
     refuse_study,
 )
-from oversight.harness.cli.conventions import emit, join_names, split_names
+from oversight.harness.cli.conventions import emit, join_names, refuse_options, split_names
 from oversight.harness.config import OPENAI
 from oversight.harness.datasets import PRESETS
 from oversight.harness.errors import BadInput
@@ -110,9 +110,8 @@ def _begin(args: argparse.Namespace) -> None:
 def _begin_like(args: argparse.Namespace) -> None:
     """Start a study with the settings of another study."""
     refused = ("text", "classes", "preset", "open", "model", "endpoint", "encoding")
-    if given := [f"--{name}" for name in refused if getattr(args, name)]:
-        told = "does not apply with --from, which copies the study's settings; change study.toml afterwards"
-        raise BadInput(f"{', '.join(given)} {told}")
+    told = "does not apply with --from, which copies the study's settings; change study.toml afterwards"
+    refuse_options(args, refused, told)
     items = _find_items(args.folder, args.items, asks=False) if args.items else None
     files = copy_study(args.source, args.folder, items=items, protocol=args.protocol, seed=args.seed)
     written = [str(path) for path in files]

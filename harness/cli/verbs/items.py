@@ -14,6 +14,7 @@ has begun. `correct` reads the new text from the items file, so change the text 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import asdict
 
 from oversight.harness.analysis import (
@@ -24,63 +25,39 @@ from oversight.harness.analysis import (
     remove_item,
     write_items,
 )
-from oversight.harness.cli.conventions import add_study, emit, join_names, study_of
+from oversight.harness.cli.conventions import add_actions, emit, join_names, study_of
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput
 from oversight.harness.output import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``oversight items``."""
-    parser.add_argument("action", choices=["check", "export", "remove", "correct"], help="action to perform")
-    named = "for `export`: JSON Lines file to write; for `remove` and `correct`: id of the item"
-    parser.add_argument("file", nargs="?", metavar="FILE|ID", help=named)
-    key = "for `export`: file to write the correct answers of a public benchmark to"
-    parser.add_argument("key", nargs="?", metavar="KEY", help=key)
-    add_study(parser)
-    parser.add_argument(
-        "--reason", help="for `remove` and `correct`: reason to record in the audit trail (required)"
-    )
-    erased = (
-        "for `remove`: also erase the item's text and answers from the audit trail and from stored prompts"
-    )
-    parser.add_argument("--erase", action="store_true", help=erased)
-    answers = (
-        "for `correct`: keep the answers and predictions about the item, or withdraw them and ask again "
-        "(required)"
-    )
-    parser.add_argument("--answers", choices=["keep", "withdraw"], help=answers)
+    """Add the actions of ``oversight items``."""
+    actions = add_actions(parser, {name: told for name, (_, told) in ACTIONS.items()})
+    add = actions["export"].add_argument
+    add("file", metavar="FILE", help="JSON Lines file to write")
+    key = "file to write the correct answers of a public benchmark to"
+    add("key", nargs="?", metavar="KEY", help=key)
+    for name in ("remove", "correct"):
+        add = actions[name].add_argument
+        add("item", metavar="ID", help="id of the item")
+        add("--reason", required=True, help="reason to record in the audit trail")
+    erased = "also erase the item's text and answers from the audit trail and from stored prompts"
+    actions["remove"].add_argument("--erase", action="store_true", help=erased)
+    answers = "keep the answers and predictions about the item, or withdraw them and ask again"
+    actions["correct"].add_argument("--answers", choices=["keep", "withdraw"], required=True, help=answers)
 
 
 def run(args: argparse.Namespace) -> None:
     """Check or export the items without storing anything, or change one item."""
-    _check_options(args)
     study = study_of(args)
     if args.action in ("remove", "correct") and study.is_open:
         raise BadInput(f"`items {args.action}` does not apply to a study of open answers; start a new study")
-    {"check": _check, "export": _export, "remove": _remove, "correct": _correct}[args.action](args, study)
-
-
-def _check_options(args: argparse.Namespace) -> None:
-    is_change = args.action in ("remove", "correct")
-    if is_change and not (args.file and args.reason):
-        raise BadInput(
-            f"{args.action}: name the item and say why: oversight items {args.action} ID --reason WHY"
-        )
-    if is_change and args.key:
-        raise BadInput(f"{args.action}: a second file is allowed only with `export`")
-    if args.reason and not is_change:
-        raise BadInput("--reason applies only to `remove` and `correct`; leave it out")
-    if args.erase and args.action != "remove":
-        raise BadInput("--erase applies only to `remove`; leave it out")
-    if (args.answers is not None) != (args.action == "correct"):
-        raise BadInput(
-            "`correct` needs --answers keep or --answers withdraw; other actions take no --answers"
-        )
+    ACTIONS[args.action][0](args, study)
 
 
 def _remove(args: argparse.Namespace, study: Study) -> None:
-    done = remove_item(study, args.file, args.reason, erase=args.erase)
+    done = remove_item(study, args.item, args.reason, erase=args.erase)
     text = (
         f"item {done.item} removed: {counted(done.questions, 'question')}, {counted(done.answers, 'answer')} "
         f"and {counted(done.predictions, 'prediction')} withdrawn{' and erased' if args.erase else ''}; "
@@ -122,7 +99,7 @@ def _tell_erased(done: ChangedItem) -> list[str]:
 
 def _correct(args: argparse.Namespace, study: Study) -> None:
     again = args.answers == "withdraw"
-    done = correct_item(study, args.file, args.reason, ask_again=again)
+    done = correct_item(study, args.item, args.reason, ask_again=again)
     text = f"item {done.item} corrected: "
     if again:
         text += (
@@ -138,16 +115,12 @@ def _correct(args: argparse.Namespace, study: Study) -> None:
 
 
 def _export(args: argparse.Namespace, study: Study) -> None:
-    if not args.file:
-        raise BadInput("export: name the file to write, as in: oversight items export items.jsonl")
     n = write_items(study, args.file, args.key)
     written = [name for name in (args.file, args.key) if name]
     emit(args, {"written": written, "items": n}, f"{counted(n, 'item')} written to {' and '.join(written)}")
 
 
 def _check(args: argparse.Namespace, study: Study) -> None:
-    if given := args.file or args.key:
-        raise BadInput(f"{given}: items check writes no file; did you mean items export?")
     found = check_items(study)
     first = found.first
     payload = {
@@ -181,3 +154,12 @@ def _check(args: argparse.Namespace, study: Study) -> None:
         text += "\n".join([f"{counted(found.bad.number, 'wrong row')} left out:", *found.bad.lines(), ""])
     text += f"first: {first.id}: {first.text[:100]}\n       {' | '.join(first.shown_options)}"
     emit(args, payload, text)
+
+
+ACTIONS: dict[str, tuple[Callable[[argparse.Namespace, Study], None], str]] = {
+    "check": (_check, "check the items, and print their number, options and lengths"),
+    "export": (_export, "write the items to a file"),
+    "remove": (_remove, "remove an item from a study that has begun"),
+    "correct": (_correct, "store an item's new text, which is read from the items file"),
+}
+"""Action → its function and its help text."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.cli.conventions import add_models, add_study, emit, study_of
 from oversight.harness.config import Study, read_study
 from oversight.harness.errors import BadInput
 from oversight.harness.judges import (
@@ -51,11 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--judge", action="append", help="name of a judge; may be repeated (default: all judges of the study)"
     )
-    add(
-        "--model",
-        action="append",
-        help="name of a model whose accuracy is estimated with the judges; may be repeated (default: all)",
-    )
+    told = "name of a model whose accuracy is estimated with the judges; may be repeated (default: all)"
+    add_models(parser, told)
     add(
         "--against",
         metavar="STUDY",

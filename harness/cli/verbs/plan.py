@@ -23,11 +23,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oversight.harness.cli.conventions import (
+    add_models,
     add_settings,
     add_study,
     emit,
     parse_settings,
     parse_settings_alone,
+    refuse_options,
     study_of,
 )
 from oversight.harness.config import STUDY_FILE
@@ -60,11 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight plan``."""
     add_study(parser)
     add = parser.add_argument
-    add(
-        "--model",
-        action="append",
-        help="with a study: name of a model that was run; may be repeated (default: all models)",
-    )
+    add_models(parser, "with a study: name of a model that was run; may be repeated (default: all models)")
     add("--options", type=int, metavar="K", help="plan without a study: number of options per item")
     add(
         "--accuracy",
@@ -95,7 +93,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _plan_study(args: argparse.Namespace) -> None:
-    _refuse(
+    refuse_options(
         args,
         _GUESSES,
         "applies only to a plan without a study (--options K); a study's own answers give this value",
@@ -181,7 +179,7 @@ def _lines(name: str, made: PilotPlan) -> list[Any]:
 
 def _plan_anew(args: argparse.Namespace) -> None:
     """Print a plan without a study: one table for the accuracy of a model, one for the difference of two."""
-    _refuse(args, ("model",), "needs a study; leave out --options")
+    refuse_options(args, ("model",), "needs a study; leave out --options")
     if args.study != STUDY_FILE:
         raise BadInput("--options is for plans without a study; leave out --study or --options")
     settings = parse_settings_alone(args, {"estimate.level"}, "--options plans without a study")
@@ -209,19 +207,6 @@ def _plan_anew(args: argparse.Namespace) -> None:
         "compare": [_row(p, "detectable") for p in made.difference],
     }
     emit(args, payload, _tables(payload))
-
-
-def _refuse(args: argparse.Namespace, names: Any, why: str) -> None:
-    """Refuse options that have no effect.
-
-    Raises
-    ------
-    BadInput
-        If one of the options is given; the message names the options.
-    """
-    given = [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) is not None]
-    if given:
-        raise BadInput(f"{', '.join(given)} {why}")
 
 
 def _row(p: SamplePlan, width_name: str) -> dict[str, Any]:

@@ -12,12 +12,12 @@ example: oversight predictions import logs/2026-11-21_questions.eval --model gpt
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.cli.conventions import add_actions, emit, study_of
 from oversight.harness.datasets import READERS, tell_left_out
-from oversight.harness.errors import ConfigError
 from oversight.harness.output import counted, shorten
 from oversight.harness.types import reading_lines
 
@@ -26,62 +26,30 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``oversight predictions``."""
-    add = parser.add_argument
-    add("action", choices=["import", "items", "export", "scores", "reread"], help="action to perform")
-    add(
-        "file",
-        nargs="?",
-        help="for `import` and `items`: log file to read; for `export`: .csv, .jsonl or .parquet file to "
-        "write; for `scores`: .jsonl file to write",
-    )
-    add(
-        "--format",
-        choices=list(READERS),
-        help="for `import` and `items`: format of the log (default: detected from the file name)",
-    )
-    add(
-        "--model",
-        help="for `import` and `scores`: name of the model in the study (required); for `reread`: read only "
-        "this model's replies again",
-    )
-    add("--write", action="store_true", help="for `reread`: store the changes")
-    add(
-        "items",
-        nargs="?",
-        metavar="ITEMS",
-        help="for `items`: file to write the items to (default: items.jsonl)",
-    )
-    add_study(parser)
+    """Add the actions of ``oversight predictions``."""
+    actions = add_actions(parser, {name: told for name, (_, told, _) in ACTIONS.items()})
+    for name, (_, _, file) in ACTIONS.items():
+        if file:
+            actions[name].add_argument("file", help=file)
+    for name in ("import", "items"):
+        told = "format of the log (default: detected from the file name)"
+        actions[name].add_argument("--format", choices=list(READERS), help=told)
+    for name in ("import", "scores"):
+        actions[name].add_argument("--model", required=True, help="name of the model in the study")
+    told = "file to write the items to (default: %(default)s)"
+    actions["items"].add_argument("items", nargs="?", default="items.jsonl", metavar="ITEMS", help=told)
+    actions["reread"].add_argument("--model", help="read only this model's replies again")
+    actions["reread"].add_argument("--write", action="store_true", help="store the changes")
 
 
 def run(args: argparse.Namespace) -> None:
     """Perform one of the five actions."""
-    actions = {
-        "import": _import,
-        "items": _write_items,
-        "export": _export,
-        "scores": _write_scores,
-        "reread": _reread,
-    }
-    action = args.action
-    if action != "reread":
-        if args.file is None:
-            raise ConfigError(f"{action}: give a file")
-        if args.write:
-            raise ConfigError(f"--write applies only to `reread`, not to {action}; leave it out")
-    if args.items is not None and action != "items":
-        raise ConfigError(f"{action} takes one file; leave out {args.items!r}")
-    if action in ("import", "scores") and not args.model:
-        raise ConfigError("give the model a name with --model")
-    actions[action](args)
+    ACTIONS[args.action][0](args)
 
 
 def _reread(args: argparse.Namespace) -> None:
     from oversight.harness.analysis import reread_study
 
-    if args.file is not None or args.format is not None:
-        raise ConfigError("`reread` reads stored replies; leave out the file and --format")
     study = study_of(args)
     found = reread_study(study, args.model, study.prompt.pattern, write=args.write)
     lines = [line for run in found for line in _describe_rereading(run)]
@@ -160,7 +128,7 @@ def _describe_lost(found: ImportedRun) -> list[str]:
 def _write_items(args: argparse.Namespace) -> None:
     from oversight.harness.analysis import write_log_items
 
-    path = args.items or "items.jsonl"
+    path = args.items
     made = write_log_items(args.file, path, args.format)
     text = f"wrote {counted(made.items, 'item')} to {path}"
     if made.answers > made.items:
@@ -191,3 +159,13 @@ def _export(args: argparse.Namespace) -> None:
     study.refuse_own_file(args.file)
     n = export_predictions(study, args.file)
     emit(args, {"written": args.file, "rows": n}, f"wrote {counted(n, 'answer')} to {args.file}")
+
+
+ACTIONS: dict[str, tuple[Callable[[argparse.Namespace], None], str, str]] = {
+    "import": (_import, "store a model's answers from a log or a table", "log file to read"),
+    "items": (_write_items, "write the items of a log to a file", "log file to read"),
+    "export": (_export, "write all stored answers to a file", ".csv, .jsonl or .parquet file to write"),
+    "scores": (_write_scores, "write the scores that experts' answers decide", ".jsonl file to write"),
+    "reread": (_reread, "parse the stored replies again", ""),
+}
+"""Action → its function, its help text, and the meaning of its file (empty if it takes no file)."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from oversight.harness.cli.conventions import (
+    add_models,
     add_shared_terms,
     add_study,
     add_verbose,
@@ -43,11 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight run``."""
     add = parser.add_argument
     add_study(parser)
-    add(
-        "--model",
-        action="append",
-        help="name of a model under [models] in study.toml; may be repeated (default: all models)",
-    )
+    add_models(parser, "name of a model under [models] in study.toml; may be repeated (default: all models)")
     add(
         "--workflow",
         metavar="NAME",

@@ -181,7 +181,7 @@ class Reservation:
 
     def release(self) -> None:
         """Release the reservation of a call that was never sent."""
-        self.budget.release(self)
+        self.budget.settle(self, 0, 0, requests=0)
 
 
 @dataclass(slots=True, eq=False)
@@ -327,10 +327,6 @@ class Budget:
                 usd = self._price.dollars(0, more)
                 self._account.held.add(Usage(0, 0, more, usd=usd))
                 call.output_tokens, call.usd = output_tokens, call.usd + usd
-
-    def release(self, call: Reservation) -> None:
-        """Release the reservation of a call that was never sent; do nothing if it was released before."""
-        self.settle(call, 0, 0, 0)
 
     def charge(self, input_tokens: int, output_tokens: int, requests: int = 0) -> None:
         """Add the usage of calls that had no reservation to the spent usage."""

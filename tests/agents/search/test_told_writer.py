@@ -28,13 +28,13 @@ SETTINGS = """\
 policy = "{policy}"
 model = "m"
 optimiser = "w"
-optimiser_temperature = 0.3
-optimiser_tokens = 999
 {more}
 [models.w]
 endpoint = "{url}"
 model = "writer"
 tries = 1
+temperature = 0.3
+max_tokens = 999
 """
 _EXAMPLE = re.compile(r"```python\n# calls an item: \d+\n(.*?)```", re.DOTALL)
 WRONG = "import os\nasync def forward(task):\n    return os.getcwd()  # {n}\n"
@@ -110,7 +110,7 @@ def read_archive(folder: Path) -> Any:
 @pytest.mark.slow
 def test_a_writer_of_nothing_but_the_guides_examples_finds_programs_that_run(tmp_path: Path) -> None:
     writer = Writer()
-    with searching(tmp_path, writer, more="finalists = 1", candidates=12) as start:
+    with searching(tmp_path, writer, candidates=12) as start:
         assert start() == 0
     archive = read_archive(tmp_path)
     made = [c for c in archive.candidates.values() if c.slot >= 0]
@@ -136,7 +136,7 @@ class Hashing(Writer):
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["adas", "aflow", "reflect"])
 def test_a_deterministic_writer_writes_nothing_twice(tmp_path: Path, policy: str) -> None:
-    with searching(tmp_path, Hashing(), policy, "finalists = 1", candidates=8) as start:
+    with searching(tmp_path, Hashing(), policy, candidates=8) as start:
         assert start() == 0
     events = read_archive(tmp_path).events
     assert ["candidate" in events[f"slot/{n}"] for n in range(8)] == [True] * 8
