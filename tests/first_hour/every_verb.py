@@ -19,7 +19,6 @@ ROOT = Path(__file__).parents[2]
 STUDIES = ROOT / "tests" / "studies"
 HEAVY = (
     "aiohttp",
-    "pyreqwest",
     "datasets",
     "httpx",
     "label_studio_sdk",
@@ -61,7 +60,7 @@ COMMANDS = (
     Command("partitioned", "label codes", "sqlmodel"),
     Command("partitioned", "server status label-studio", code=1),
     Command("partitioned", "experts list", "sqlmodel", 2),
-    Command("colours", "run", "sqlmodel tqdm pyreqwest"),
+    Command("colours", "run", "sqlmodel tqdm aiohttp"),
     Command("colours", "run --dry-run", "sqlmodel"),
     Command("partitioned", "predictions import careful.csv --model careful", "sqlmodel"),
     Command("partitioned", "predictions items samples_choices.jsonl made.jsonl", "sqlmodel"),
@@ -73,7 +72,7 @@ COMMANDS = (
     Command("partitioned", "panel agree votes.csv", "scipy.special"),
     Command("panel", "panel certify --model model", _STATISTICS),
     Command("panel", "panel parity --model model", _STATISTICS),
-    Command("colours", "search start", f"{_STATISTICS} pyreqwest"),
+    Command("colours", "search start", f"{_STATISTICS} aiohttp"),
     Command("search", "search show", _STATISTICS),
     Command("partitioned", "label audit", "sqlmodel"),
     Command("partitioned", "store verify", "sqlmodel"),

@@ -34,7 +34,7 @@ def test_reply_of_a_server_reaches_an_interval(tmp_path: Path) -> None:
                     checks=False,
                 )
             ),
-            start="harness/llm/models/",  # before that, the value is bytes of pyreqwest
+            start="harness/llm/models/",  # before that, the value is bytes of aiohttp
         )
     assert_short("a prediction from the wire to an interval", walk, files=27, returns=1)
 

@@ -65,9 +65,7 @@ def test_a_good_certificate_is_taken_and_the_connection_kept(
 
 
 def test_an_unknown_authority_is_refused_before_the_key_is_sent(server: Listener, asking: Asking) -> None:
-    with pytest.raises(
-        TransientModelError, match=r"no connection to localhost:\d+: invalid peer certificate: Unknown"
-    ):
+    with pytest.raises(TransientModelError, match=r"no connection to localhost:\d+: unable to get local"):
         asking(f"https://localhost:{server.port}")
     assert not server.seen
 
@@ -76,7 +74,7 @@ def test_an_unknown_authority_is_refused_before_the_key_is_sent(server: Listener
 def test_a_certificate_of_another_name_is_refused(authority: trustme.CA, asking: Asking) -> None:
     with (
         raw_server(lambda _: [answer()], tls=context_of(authority, "other.test")) as server,
-        pytest.raises(TransientModelError, match=r"certificate not valid for name .localhost"),
+        pytest.raises(TransientModelError, match="certificate is not valid for 'localhost'"),
     ):
         asking(f"https://localhost:{server.port}")
     assert not server.seen
@@ -115,7 +113,7 @@ def test_the_server_behind_a_tunnel_is_verified(
 ) -> None:
     with forward_proxy() as proxy:
         monkeypatch.setenv("HTTPS_PROXY", f"http://localhost:{proxy.port}")
-        with pytest.raises(TransientModelError, match=r"certificate not valid for name .wrong\.test"):
+        with pytest.raises(TransientModelError, match=r"certificate is not valid for 'wrong\.test'"):
             asking(f"https://wrong.test:{server.port}")
     assert not server.seen
 
@@ -134,22 +132,17 @@ def test_plain_requests_go_to_a_proxy_in_absolute_form(
     assert len(proxy.seen) == 1
 
 
-@pytest.mark.parametrize(
-    ("refusal", "reason"),
-    [
-        ("407 Proxy Authentication Required", "proxy authorization required"),
-        ("502 Bad Gateway", "unsuccessful"),
-    ],
-)
+@pytest.mark.parametrize("refusal", ["407 Proxy Authentication Required", "502 Bad Gateway"])
 def test_a_proxy_that_refuses_is_named_without_its_password(
-    refusal: str, reason: str, asking: Asking, monkeypatch: pytest.MonkeyPatch
+    refusal: str, asking: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with raw_server(lambda _: [answer(b"no", status=refusal)]) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", f"http://me:hunter2@127.0.0.1:{proxy.port}")
         with pytest.raises(TransientModelError) as raised:
             asking("https://model.test/v1")
     assert str(raised.value) == (
-        f"no connection to model.test:443 through the proxy 127.0.0.1:{proxy.port}: tunnel error: {reason}"
+        f"no connection to model.test:443 through the proxy 127.0.0.1:{proxy.port}: "
+        f"the proxy answers HTTP {refusal[:3]}"
     )
 
 
@@ -179,5 +172,5 @@ def test_run_uses_tls_and_reports_its_errors(
         [found] = ov.run("m", [item], store=str(tmp_path / "s.db"), endpoint=url)
         assert found.option == 1
         monkeypatch.delenv("SSL_CERT_FILE")
-        with pytest.raises(FatalModelError, match=r"cannot be reached: no connection to .* UnknownIssuer"):
+        with pytest.raises(FatalModelError, match=r"cannot be reached: no connection to .* local issuer"):
             ov.run("m", [item], store=str(tmp_path / "t.db"), endpoint=url)
