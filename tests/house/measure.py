@@ -19,7 +19,7 @@ from typing import cast
 from oversight.harness.cli.main import VERBS, main, make_parser
 from oversight.harness.config.study_file import generate_schema
 from oversight.harness.registry import load_module
-from oversight.harness.store.schema import METADATA
+from oversight.harness.store.tables.table_maker import METADATA
 from tests.documents.blocks import find_options
 from tests.house.faces import PACKAGE, WINGS
 from tests.studies.opened import copy_study

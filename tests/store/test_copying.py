@@ -21,7 +21,7 @@ Oversight = Callable[..., Any]
 
 def read_all(store: Store) -> dict[str, list[str]]:
     """Every row of every table, as text."""
-    from oversight.harness.store.schema import METADATA
+    from oversight.harness.store.tables.table_maker import METADATA
 
     with store.transaction() as connection:
         return {

@@ -14,7 +14,7 @@ from oversight.harness.config import ModelSection
 from oversight.harness.llm import make_spec
 from oversight.harness.store import Store
 from oversight.harness.store.database import Database
-from oversight.harness.store.schema import METADATA
+from oversight.harness.store.tables.table_maker import METADATA
 from oversight.harness.types import Answer, Item, Prediction, PredictionStatus, Question, Verdict
 
 SPEC = make_spec("m", ModelSection(model="m"), "$text", None)
