@@ -87,8 +87,6 @@ RETIRED: dict[str, dict[str, str]] = {
     },
     "items": {
         "--key": _FILE.format("items export ITEMS"),
-        "--ask-again": "use --answers withdraw",
-        "--keep-answers": "use --answers keep",
         "--skip-bad": "set skip_bad = true under [items] in study.toml",
     },
     "label audit": {"--out": _FILE.format("label audit")},

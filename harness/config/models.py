@@ -160,6 +160,8 @@ class ModelSection(Section):
         if not (isinstance(extra, dict) and "stop" in extra):
             return table
         stop = extra["stop"]
+        if not isinstance(stop, str | list):
+            raise ValueError("extra: 'stop' must be a text or a list of texts")  # noqa: TRY004  pydantic's
         rest = {name: value for name, value in extra.items() if name != "stop"}
         return {**table, "stop": [stop] if isinstance(stop, str) else stop, "extra": rest}
 

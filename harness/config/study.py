@@ -87,7 +87,7 @@ class ItemsSection(Section):
         """Split ``NAME:CONFIGURATION@REVISION``."""
         for name in ("hub", "preset") if isinstance(table, dict) else ():
             found = re.fullmatch(r"([^:@]+)(?::([^@]+))?(?:@(.+))?", str(table.get(name, "")))
-            if found and found[0] != found[1]:
+            if found and found[0] != found[1] and not Path(found[0]).is_dir():
                 parts = {name: found[1], "hub_config": found[2], "revision": found[3]}
                 return {**table, **{key: part for key, part in parts.items() if part}}
         return table

@@ -38,8 +38,8 @@ _RETIRED = {
         "examples": "8 solved items are shown, or those of `examples` in workflow.toml",
         "finalists": "3 candidates are confirmed; leave it out",
         "fitness": 'the score is always "ml", unless parity names another; leave it out',
-        "optimiser_temperature": "set temperature under [models], in the optimiser's entry",
-        "optimiser_tokens": "set max_tokens under [models], in the optimiser's entry",
+        "optimiser_temperature": "set temperature under [models], in an entry that only the optimiser uses",
+        "optimiser_tokens": "set max_tokens under [models], in an entry that only the optimiser uses",
         "parents": "the search always changes the candidates that it estimates to be best; leave it out",
         "patience": "the search ends after `candidates` proposals; leave it out",
         "replicates": "every candidate answers each item once; leave it out",
@@ -163,7 +163,9 @@ def _meant(place: tuple[Any, ...]) -> str:
             section = section.model_fields[part].annotation
         if not (get_origin(section) is dict or hasattr(section, "model_fields")):
             return ""
-    return did_you_mean(str(place[-1]), section.model_fields) if hasattr(section, "model_fields") else ""
+    gone = _RETIRED.get(str(place[0]), {})
+    known = [name for name in getattr(section, "model_fields", ()) if name not in gone]
+    return did_you_mean(str(place[-1]), known)
 
 
 def _line(text: str, keys: list[str]) -> int | None:

@@ -24,7 +24,7 @@ from oversight.harness.datasets.row import Row, parse_json
 from oversight.harness.distribution import install_line
 from oversight.harness.errors import DataError
 from oversight.harness.output import shorten
-from oversight.harness.types import ForeignAnswer, PredictionStatus, find_listed_order
+from oversight.harness.types import ForeignAnswer, PredictionStatus, find_listed_order, find_option
 
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # header of a member of a ZIP archive, up to its name
@@ -122,6 +122,8 @@ def _read_shuffled(answer: ForeignAnswer, scores: Mapping[str, Any], *, shuffles
     is_restored = _RESTORED.fullmatch(answer.raw) and (shown or not is_moved)
     if is_restored or not (shown or shuffles or is_moved):
         return answer
+    if isinstance(answer.answer, str) and find_option(answer.options, answer.answer) is not None:
+        return answer  # the text of an option needs no order
     if chosen is not None:
         return answer._replace(answer=_place_letter(chosen, answer.options))
     if order is not None:

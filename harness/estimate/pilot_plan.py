@@ -75,7 +75,7 @@ from oversight.harness.estimate.sample_size import (
 )
 from oversight.harness.estimate.side_information import LEAST_KINDS, Ratio
 from oversight.harness.estimate.tilting import outcomes_at, plan_working, tilt_items, tilt_of
-from oversight.harness.types import Displayable, HtmlTable
+from oversight.harness.types import Displayable, HtmlTable, level_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1062,7 +1062,7 @@ class PilotPlan(Displayable):
     def html_tables(self) -> tuple[HtmlTable, ...]:
         """Return the HTML for a notebook."""
         rows = [(row.model, row.sentence) for row in self.rows]
-        title = f"Plan, {self.protocol}, {self.aim.level:.0%}"
+        title = f"Plan, {self.protocol}, {level_text(self.aim.level)}"
         return (HtmlTable(title=title, columns=("model", "plan"), rows=rows),)
 
 

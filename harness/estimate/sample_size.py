@@ -79,7 +79,7 @@ from oversight.harness.estimate.routed_sample import (
     vote_posterior,
 )
 from oversight.harness.registry import name_protocol
-from oversight.harness.types import Displayable, Estimate, HtmlTable, Interval
+from oversight.harness.types import Displayable, Estimate, HtmlTable, Interval, level_text
 
 CORRELATION = 0.59
 TEMPTATION = 0.5
@@ -799,7 +799,7 @@ class QuestionPlan(Displayable):
     def html_tables(self) -> tuple[HtmlTable, ...]:
         """Return the HTML for a notebook."""
         tables = (
-            (f"Accuracy, {self.level:.0%}", "half-width in 80 %", self.accuracy),
+            (f"Accuracy, {level_text(self.level)}", "half-width in 80 %", self.accuracy),
             ("Difference of 2 models", "difference", self.difference),
         )
         return tuple(

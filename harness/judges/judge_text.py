@@ -22,7 +22,7 @@ from oversight.harness.judges.study_judges import (
 from oversight.harness.judges.transport import MOST_QUESTIONS, Transport
 from oversight.harness.output import plain_table
 from oversight.harness.report import estimate_to_json
-from oversight.harness.types import caution_text
+from oversight.harness.types import caution_text, level_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -157,7 +157,8 @@ def saving_line(report: JudgeReport) -> str:
 def scope_text(report: JudgeReport) -> str:
     """Return the line that says which questions the results are about."""
     about = "all options of every item" if report.scope == OPTIONS else "the options that models predict"
-    return f"From {report.answers} answered questions, weighted to stand for {about} · {report.level:.0%}"
+    level = level_text(report.level)
+    return f"From {report.answers} answered questions, weighted to stand for {about} · {level}"
 
 
 def measure_text(measure: Measure, scale: float = 100, digits: int = 0) -> str:

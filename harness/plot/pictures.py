@@ -23,7 +23,7 @@ from oversight.harness.plot.drawing import (
     show_percent,
     text_ink,
 )
-from oversight.harness.types import Estimate, estimator_name, main_estimate
+from oversight.harness.types import Estimate, estimator_name, level_text, main_estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,7 +87,7 @@ def estimates(report: StudyReport | Results, axes: Axes | None = None) -> Axes:
         for m, n, e in reversed(rows)
     ]
     name_rows(axes, labels)
-    levels = " and ".join(f"{level:.0%}" for level in sorted({e.level for _, _, e in rows}))
+    levels = " and ".join(f"{level_text(level)}" for level in sorted({e.level for _, _, e in rows}))
     n_answers = getattr(report, "n_answers", None)
     source = "" if n_answers is None else f" from {n_answers:,} answers,"
     axes.set_title(f"Accuracy{source} with {levels or 'no'} intervals")
@@ -156,7 +156,7 @@ def closing(closings: Mapping[str, EstimatesOverTime], axes: Axes | None = None)
         )
     levels = sorted({e.level for found in closings.values() for _, e in found.points})
     axes.set_title(
-        f"Accuracy with {' and '.join(f'{level:.0%}' for level in levels)} intervals as answers came in"
+        f"Accuracy with {' and '.join(map(level_text, levels))} intervals as answers came in"
         if levels
         else "No model has an estimate from part of the answers"
     )
@@ -194,7 +194,7 @@ def differences(
         draw_interval(axes, y, (low, high), value, color, "-" if pair.holds else ":")
     axes.axvline(0, color=text_ink(), lw=0.9, ls=THIN)
     name_rows(axes, [f"{p.first} − {p.second}" + ("" if p.holds else " (!)") for p in reversed(pairs)])
-    levels = " and ".join(f"{level:.0%}" for level in sorted({p.level for p in pairs}))
+    levels = " and ".join(f"{level_text(level)}" for level in sorted({p.level for p in pairs}))
     axes.set_title(f"Difference in accuracy with {levels or 'no'} intervals")
     doubt = "; (!) dotted: the interval may not hold" * any(not p.holds for p in pairs)
     unit = " and ".join(sorted({p.unit.strip() or "cost" for p in pairs}))
@@ -235,7 +235,7 @@ def gate(found: GateVerdict | GateReport, axes: Axes | None = None) -> Axes:
         axes.plot([verdict.bar] * 2, [y - 0.3, y + 0.3], color=text_ink(), lw=1.4)
         draw_interval(axes, y, (verdict.low, verdict.high), verdict.value, color)
     name_rows(axes, [f"{name} {v.verdict}".strip() for name, v in reversed(rows)])
-    axes.set_title(f"Gate: {found.verdict}, at {found.level:.0%}")
+    axes.set_title(f"Gate: {found.verdict}, at {level_text(found.level)}")
     axes.set_xlabel("accuracy, or difference in accuracy  (upright: the bar)")
     return axes
 
@@ -345,7 +345,7 @@ def agreement(report: AgreementReport, axes: Axes | None = None) -> Axes:
         if a.low is not None and a.high is not None:
             axes.plot([a.low, a.high], [y, y], color=SERIES[1], lw=2.2, solid_capstyle="butt")
             ends.append(a.low)
-            told = f", {a.level:.0%} interval"
+            told = f", {level_text(a.level)} interval"
         axes.plot([a.value], [y], "s", color=SERIES[1], ms=7)
         ends.append(a.value)
         names.append(f"all classes{told}")
@@ -427,13 +427,13 @@ def _name_places(axes: Axes, found: Superhuman, growth: Sequence[GrowthPoint], r
     from matplotlib.ticker import PercentFormatter
 
     decided = "certified" if found.certified else "not certified"
-    title = f"Is the model better than the average annotator? {decided}, at {found.level:.0%}"
+    title = f"Is the model better than the average annotator? {decided}, at {level_text(found.level)}"
     if not found.holds:
         title += "\nconditional: a bound of the model only if it does not share the annotators' errors"
     axes.set_title(title, fontsize=10)
     places = [p.annotators for p in growth]
     axes.set_xticks(
-        [*places, right], [*map(str, places), f"all {found.N:,} items,\nwith {found.level:.0%} bound"]
+        [*places, right], [*map(str, places), f"all {found.N:,} items,\nwith {level_text(found.level)} bound"]
     )
     axes.set_xlabel("annotators per item" if places else "")
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
@@ -460,15 +460,18 @@ def parity(found: Parity, axes: Axes | None = None) -> Axes:
         shift = (j - 0.5) * 0.22
         for x, b in enumerate(rows):
             share = getattr(b, who)
-            axes.plot([x + shift] * 2, [share.low, share.high], color=SERIES[j], lw=2.2)
+            style = "-" if share.holds else ":"
+            axes.plot([x + shift] * 2, [share.low, share.high], color=SERIES[j], lw=2.2, ls=style)
             axes.plot([x + shift], [share.value], MARKERS[j], color=SERIES[j], ms=6, label=None if x else who)
     measured = [(x, b.p_d) for x, b in enumerate(rows) if b.p_d is not None]
     for x, p_d in measured:
         expected = "expected of\nan expert" if x == measured[0][0] else None
         axes.plot([x - 0.3, x + 0.3], [p_d] * 2, color=text_ink(), lw=0.9, ls=THIN, label=expected)
     axes.set_xticks(range(len(rows)), [f"{b.name}\n{b.items:,} items" for b in rows])
-    axes.set_xlabel("share of the votes that the winning class has")
-    axes.set_title(f"Human and model against the vote, with {found.level:.0%} intervals")
+    doubt = any(not share.holds for b in rows for share in (b.human, b.model))
+    said = ["share of the votes that the winning class has", *["dotted: the interval may not hold"] * doubt]
+    axes.set_xlabel("\n".join(said))
+    axes.set_title(f"Human and model against the vote, with {level_text(found.level)} intervals")
     axes.set_ylabel("accuracy against the vote")
     show_percent(axes, "y")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -275,7 +275,8 @@ def winner_lines(w: SearchedWinner, scale: str = "accuracy") -> list[str]:
     else:
         test = w.test
         ends = f"{percent(max(0.0, test.low))} – {percent(min(1.0, test.high))}"
-        lines = [f"{name}{percent(test.clipped)} on the sealed test, {100 * test.level:.0f} % {ends}{cost}"]
+        share = f"{percent(test.clipped)} on the sealed test, {round(100 * test.level, 2):g} %"
+        lines = [f"{name}{share} {ends}{cost}"]
         lines.append(f"on the items by which it was chosen (may be too high): {chosen}")
     if w.why:
         lines.append(f"the interval of the corrected accuracy may not hold: {on_one_line(w.why)}")

@@ -74,7 +74,7 @@ class RunRepository(Repository):
         Raises
         ------
         BadInput
-            If the stored specification lacks an example that was erased (`ErasureRepository`).
+            If the stored specification lacks an example that was erased (`erase_examples`).
         """
         noted = self.read_prices(spec.id)
         mine = sa.select(RUN.c.id, RUN.c.created).where(RUN.c.name == spec.name)

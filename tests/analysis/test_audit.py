@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from oversight.harness.analysis.audit.design_freeze import find_changes
 from oversight.harness.config import read_study
 from oversight.harness.store import START, Absence, Store
 from oversight.protocols.study_labels import route_questions
@@ -300,3 +301,9 @@ def test_altered_state_of_an_annotation_is_found(folder: Path, oversight: Oversi
     with sqlite3.connect("study.db") as connection:
         connection.execute(f"UPDATE label_revision {change} WHERE position = 0")
     assert "differs from what was received" in oversight("store", "verify", code=1)["findings"][0]
+
+
+def test_removed_setting_of_an_older_design_is_no_finding() -> None:
+    frozen = {"settings": {"estimate": {"level": 0.95, "looks": 5}}, "roster": ""}
+    now = {"settings": {"estimate": {"level": 0.95}}, "roster": ""}
+    assert find_changes(frozen, now) == []

@@ -80,6 +80,22 @@ def test_removed_setting_is_refused_with_its_replacement(
         read_study(file)
 
 
+def test_removed_setting_is_not_proposed(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text("[study]\nname = 'x'\n[items]\nfile = 'a.csv'\n[search]\npatiance = 3\n")
+    with pytest.raises(DataError) as raised:
+        read_study(file)
+    assert "'patience'" not in str(raised.value)
+
+
+def test_folder_with_a_colon_is_not_split(tmp_path: Path) -> None:
+    folder = tmp_path / "data:old"
+    folder.mkdir()
+    file = tmp_path / "study.toml"
+    file.write_text(f"[study]\nname = 'x'\n[items]\nhub = '{folder}'\n")
+    assert read_study(file).items.hub == str(folder)
+
+
 def test_removed_setting_is_refused_as_a_change(tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text("[study]\nname = 'x'\n[items]\nfile = 'a.csv'\n")

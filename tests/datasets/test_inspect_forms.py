@@ -153,6 +153,14 @@ def test_letters_of_shuffled_choices_mean_nothing_without_a_scorer(tmp_path: Pat
     assert [a.status for a in read(tmp_path, restored, left)] == ["", ""]
 
 
+def test_text_of_a_shuffled_choice_needs_no_order(tmp_path: Path) -> None:
+    plan = {"steps": [{"solver": "own", "params": {"shuffle": True}}]}
+    told = sample(1, "It is sweet.", choices=TASTES, scores={"match": {"answer": "sweet"}})
+    (answer,) = read(tmp_path, told, plan=plan)
+    found, *_ = read_foreign_option(answer, "1", tuple(TASTES), "log.json")
+    assert found == TASTES.index("sweet")
+
+
 @pytest.mark.parametrize(
     ("reply", "scores", "shuffle", "option"),
     [

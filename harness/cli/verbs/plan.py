@@ -37,6 +37,7 @@ from oversight.harness.errors import BadInput, EstimateError
 from oversight.harness.estimate import REACHED, PilotPlan, SamplePlan, plan
 from oversight.harness.output import plain_table
 from oversight.harness.registry import PROTOCOLS
+from oversight.harness.types import level_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -167,7 +168,7 @@ def _lines(name: str, made: PilotPlan) -> list[Any]:
     from rich.padding import Padding
     from rich.text import Text
 
-    lines: list[Any] = [Text(f"{name}: plan for {made.protocol} questions · {made.aim.level:.0%}")]
+    lines: list[Any] = [Text(f"{name}: plan for {made.protocol} questions · {level_text(made.aim.level)}")]
     for model in dict.fromkeys(row.model for row in made.rows):
         rows = [row for row in made.rows if row.model == model]
         answers = max(row.answers for row in rows)
@@ -222,7 +223,7 @@ def _tables(payload: dict[str, Any]) -> list[Any]:
     models = "1 model" if payload["models"] == 1 else f"{payload['models']} models, one set of questions"
     head = f"{payload['options']} options, accuracy near {payload['accuracy']:g}, experts who do not err"
     return [
-        Text(f"{_fewest(payload)}\n\nAccuracy of {models} · {head} · {payload['level']:.0%}"),
+        Text(f"{_fewest(payload)}\n\nAccuracy of {models} · {head} · {level_text(payload['level'])}"),
         _table(payload["estimate"], "half_width", "half-width"),
         Text(f"\nDifference of 2 models · power {payload['power']:.0%}"),
         _table(payload["compare"], "detectable", "difference"),

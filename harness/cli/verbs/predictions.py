@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from oversight.harness.cli.conventions import add_actions, emit, study_of
 from oversight.harness.datasets import READERS, tell_left_out
+from oversight.harness.errors import BadInput
 from oversight.harness.output import counted, shorten
 from oversight.harness.types import reading_lines
 
@@ -44,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Perform one of the five actions."""
+    if args.action in ("import", "scores") and not args.model:
+        raise BadInput("give the model a name with --model")
     ACTIONS[args.action][0](args)
 
 

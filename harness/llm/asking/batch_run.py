@@ -170,6 +170,7 @@ class BatchRun:
         """Record a batch that is about to be submitted.
 
         The usage of the failed answers that it will replace is charged to the run, so that it stays counted.
+        Usage of an earlier batch then counts at the price of single calls, which is an upper bound.
         """
         run_id, runs, calls = self.target.spec.id, self.store.runs, self.store.calls
         batch = Batch(uuid.uuid4().hex, run_id, None, "sending", tuple(requests))

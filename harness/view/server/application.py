@@ -162,7 +162,9 @@ def serve_study(
         raise BadInput("nothing is stored yet; see: oversight label route, or oversight run --help")
     keep_keys(study)
     with Store(study.store_url) as store, open_listener("view", host, port) as listening:
-        asyncio.run(_serve(study, ChangeFeed(store, Path(file)), store, listening, host, ready))
+        path = Path(file)
+        feed = ChangeFeed(store, path / STUDY_FILE if path.is_dir() else path)
+        asyncio.run(_serve(study, feed, store, listening, host, ready))
 
 
 async def _serve(
