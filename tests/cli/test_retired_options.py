@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,3 +132,7 @@ def test_stop_in_the_request_body_is_that_of_runs(stop: str, tmp_path: Path) -> 
     file.write_text(f"{start}extra = {{top_p = 0.5, stop = {stop}}}\n")
     model = read_study(file).model("m")
     assert (model.stop, model.extra) == (["END"], {"top_p": 0.5})
+
+
+def test_model_without_a_name_is_refused(oversight: Callable[..., Any]) -> None:
+    assert "--model" in oversight("predictions", "import", "m.csv", "--model", "", code=2)["error"]
