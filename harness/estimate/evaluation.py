@@ -74,6 +74,7 @@ from oversight.harness.estimate.tallies import (
     tally,
     tally_pool,
 )
+from oversight.harness.seeding import derive_seed
 from oversight.harness.types import CORRECTED, Counts, Estimate, Interval, Note, NoteKind
 
 UNEQUAL_ASSUMPTIONS = (
@@ -721,11 +722,12 @@ def growing_accuracy(
         except NotIdentified:
             return ()
         labels = _leave_open(labels)
-    found = []
+    found, turn = [], _find_item_turns(labels)
     for part in growing_parts(labels, points):
+        share = np.count_nonzero(part.asked) / max(1, np.count_nonzero(labels.asked))
         with contextlib.suppress(EstimateError):
             estimate = accuracy(
-                predictions,
+                predictions.on(turn <= share),
                 part,
                 interval=interval,
                 level=level,
@@ -740,6 +742,21 @@ def growing_accuracy(
 def _leave_open(labels: LabelColumns) -> LabelColumns:
     """Return the labels as if only the answered and passed-over questions had been drawn."""
     return replace(labels, drawn=labels.questions, asked=mark(labels.item, labels.index.size))
+
+
+@lru_cache(maxsize=1)
+def _find_item_turns(labels: LabelColumns) -> FloatArray:
+    """Return the share of the questions from which on an item belongs to a learning curve, shape (N,).
+
+    Items without a question, for example unreadable ones, are known from the start. They get random turns, so
+    that each part of the curve has its share of them. All other items have turn 0.
+    """
+    turn = np.zeros(labels.index.size)
+    if labels.pool is not None or labels.is_resolved:
+        there = ~labels.asked if labels.pool is None else labels.pool.drawn & ~labels.asked
+        ids = labels.index.ids
+        turn[there] = [derive_seed(0, "curve", ids[item]) / 2**64 for item in np.flatnonzero(there).tolist()]
+    return turn
 
 
 def growing_parts(labels: LabelColumns, points: int) -> Iterator[LabelColumns]:

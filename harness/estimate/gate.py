@@ -330,7 +330,7 @@ def _count_units(evidence: Evidence, answer: FloatArray, unit: IntArray, turn: F
     np.maximum.at(complete, of_question, turn)
     names = [evidence.index.ids[i] for i in evidence.items[first].tolist()]
     place = np.array([derive_seed(0, "gate", name) for name in names], dtype=np.uint64)
-    by_place, by_time = np.lexsort((place, questions)), np.lexsort((complete, waits, questions))
+    by_place, by_time = np.lexsort((place, questions)), np.lexsort((place, complete, waits, questions))
     # by_time[j] fills the place of by_place[j], which has the same number of questions
     end = place[by_place[waits[by_time]]].min()
     there = np.zeros(first.size, np.bool_)

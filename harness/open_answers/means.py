@@ -1,8 +1,8 @@
 """Means over items, from the judged units of one model's answers.
 
-Unit j of item i is *good* if it has positive points and is met, or has negative points
-and is not met; otherwise it is *bad*. With weights w_ij = |points| / (sum of the item's
-positive points), the score of an item is one minus its loss,
+Unit j of item i is *good* if it has positive points and is met, or has negative points and is not met;
+otherwise it is *bad*. With weights w_ij = |points| / (sum of the item's positive points), the score of an
+item is one minus its loss,
 
     s_i = Σ_met points / Σ positive points = 1 − Σ_j w_ij bad_ij,
 
@@ -10,19 +10,17 @@ which is linear in the judgements. With recorded probabilities π, the sums
 
     D_i = Σ_judged w bad/π,   T_i = Σ_judged w/π,   W_i = Σ_all w
 
-have E D_i = loss and E T_i = W_i (Horvitz & Thompson 1952, J. Am. Stat. Assoc. 47). The
-mean loss ℓ solves Σ_i (D_i − ℓ (1 + (T_i − W_i)/W̄)) = 0, that is ℓ = W̄ ΣD/ΣT, a ratio
-of two unbiased sums (Hájek 1971, in: Foundations of Statistical Inference). Items, or
-clusters of items, are independent; units of one item may depend on each other.
+have E D_i = loss and E T_i = W_i (Horvitz & Thompson 1952, J. Am. Stat. Assoc. 47). The mean loss ℓ solves
+Σ_i (D_i − ℓ (1 + (T_i − W_i)/W̄)) = 0, that is ℓ = W̄ ΣD/ΣT, a ratio of two unbiased sums (Hájek 1971, in:
+Foundations of Statistical Inference). Items, or clusters of items, are independent; units of one item may
+depend on each other.
 
-* "met" is the share of units that are met: w is 1 for every unit, and met units are
-counted, not bad ones. * A judge's probabilities q of bad, calibrated on judgements of
-other items, are a control variate: D_i is
-  Σ_all w q + Σ_judged w (bad − q)/π, with the same expectation for every q (Cassel,
-  Särndal & Wretman 1976, Biometrika 63). The judge is never taken as the truth.
-* A difference of two models is computed item by item, on the items that both answered. *
-"no_error" is the share of answers without a bad unit. An answer counts as 0 if one of its
-units is judged
+* "met" is the share of units that are met: w is 1 for every unit, and met units are counted, not bad ones.
+* A judge's probabilities q of bad, calibrated on judgements of other items, are a control variate: D_i is
+  Σ_all w q + Σ_judged w (bad − q)/π, with the same expectation for every q (Cassel, Särndal & Wretman 1976,
+  Biometrika 63). The judge is never taken as the truth.
+* A difference of two models is computed item by item, on the items that both answered.
+* "no_error" is the share of answers without a bad unit. An answer counts as 0 if one of its units is judged
   bad, and as 1 if all are judged good; otherwise it is undecided.
 * The mean of a field counts only the field's units and their positive points. If fields become known only
   when an expert accepts a unit, the score is one minus the field's ΣD divided by ΣT of its positive units.
@@ -210,7 +208,7 @@ class ItemMean:
 def mean_score(units: ModelUnits, fill: str, field: str | None) -> ItemMean:
     """Return a model's mean score, defined in the module's docstring.
 
-    `fill` says how missing judgements count. `names` are the items' names, for error messages.
+    `fill` says how missing judgements count.
     """
     units = _first_asked(units)
     if field is None or units.fields_known:

@@ -30,6 +30,7 @@ from oversight.harness.estimate import (
     gate_difference,
 )
 from oversight.harness.estimate.anytime import likelihood_sequence
+from oversight.harness.estimate.evaluation import growing_accuracy
 from oversight.harness.estimate.gate import (
     GateVerdict,
     accuracy_gains,
@@ -327,3 +328,26 @@ def resolved_right(labels: LabelColumns, model: PredictionColumns) -> Any:
     """Whether the model is right on every item: `study` gives item j the same truth for every protocol."""
     truth = np.random.default_rng(5).integers(4, size=labels.index.size)
     return model.option == truth
+
+
+def test_curve_has_its_share_of_unreadable_predictions_from_the_start() -> None:
+    (model,), labels = study("sequential", (0.8,), 800, unreadable=0.3)
+    early, *_, (_, whole) = growing_accuracy(model, labels, 4)
+    assert early[1].low < whole.value < early[1].high
+
+
+def test_clusters_without_a_question_count_in_no_order_of_the_file() -> None:
+    """Items on which the models agree are independent in the first half of the file, and in fours later."""
+    (one, other), labels = study("disagreement", (0.9, 0.5), 2400)
+    agreed = np.flatnonzero(~labels.asked)
+    number = np.arange(labels.index.size)
+    sizes = np.repeat((1, 4), agreed.size // 2)
+    number[agreed] = 5000 + np.repeat(np.arange(sizes.size), sizes)[: agreed.size]
+    clusters = dict(zip(labels.index.ids, map(str, number.tolist()), strict=True))
+    labels = replace(labels, cluster=ItemValues.of(clusters, labels.index))
+    assert labels.drawn is not None
+    turn = labels.answers[np.argsort(labels.drawn.place)]
+    bar = gate_difference(one, other, labels, 0.0, checks=False).value
+    for share in (0.5, 0.75, 1.0):
+        part = labels.take(turn[: round(share * turn.size)])
+        assert gate_difference(one, other, part, bar, checks=False).verdict == UNDECIDED
