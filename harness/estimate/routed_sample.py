@@ -585,8 +585,12 @@ def resolved_correctness(
         example = f", such as {labels.index.ids[waiting[0]]!r}," if waiting.size else ""
         raise EstimateError(
             f"{waiting.size} of {items.size} items{example} are not resolved yet: ask their next question "
-            "(oversight label route) before estimating, or leave out predictions for items that were not "
-            "drawn"
+            "(oversight label route) before estimating"
+            + (
+                ""
+                if labels.asked[waiting].all()
+                else ", or leave out predictions for items without a question"
+            )
         )
     own = answers.was_heard(predicted, items, correct)
     return Resolution(correct=correct, own=own, items=items, waiting=int(waiting.size))
