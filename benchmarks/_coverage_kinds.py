@@ -137,7 +137,7 @@ TIMES = 6
 def draw_from_pool(design: Design, rng: np.random.Generator) -> list[tuple[float, Estimate | None]]:
     """Draw a pool and a sample. Returns pairs of the first model's true accuracy and an estimate.
 
-    There are two estimates: without votes, and with the votes of all models. A withheld estimate is None. The
+    The first estimate uses no votes, the second the votes of all models. A withheld estimate is None. The
     design's option ``targets`` is the number of models for which questions are drawn. The option ``strata``
     says how items are stratified: by the models' agreement (``agreement``, or ``reversed`` for the reverse
     order), or by whether the first model is right (``truth``).

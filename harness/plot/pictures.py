@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from oversight.harness.argument_checks import check_mapping
 from oversight.harness.errors import BadInput
@@ -87,7 +87,7 @@ def estimates(report: StudyReport | Results, axes: Axes | None = None) -> Axes:
         for m, n, e in reversed(rows)
     ]
     name_rows(axes, labels)
-    levels = " and ".join(f"{level_text(level)}" for level in sorted({e.level for _, _, e in rows}))
+    levels = _join_levels(e for _, _, e in rows)
     n_answers = getattr(report, "n_answers", None)
     source = "" if n_answers is None else f" from {n_answers:,} answers,"
     axes.set_title(f"Accuracy{source} with {levels or 'no'} intervals")
@@ -96,6 +96,11 @@ def estimates(report: StudyReport | Results, axes: Axes | None = None) -> Axes:
     axes.set_xlabel("accuracy" + (f"  ({'; '.join(said)})" if said else ""))
     show_percent(axes, "x")
     return axes
+
+
+def _join_levels(estimates: Iterable[Any]) -> str:
+    """Return the confidence levels of estimates or differences as text; empty if there are none."""
+    return " and ".join(map(level_text, sorted({found.level for found in estimates})))
 
 
 def _models_of(report: StudyReport | Results) -> list[_Drawn]:
@@ -154,9 +159,9 @@ def closing(closings: Mapping[str, EstimatesOverTime], axes: Axes | None = None)
             lw=1.8,
             label=name + " (!)" * (name in doubtful),
         )
-    levels = sorted({e.level for found in closings.values() for _, e in found.points})
+    levels = _join_levels(e for found in closings.values() for _, e in found.points)
     axes.set_title(
-        f"Accuracy with {' and '.join(map(level_text, levels))} intervals as answers came in"
+        f"Accuracy with {levels} intervals as answers came in"
         if levels
         else "No model has an estimate from part of the answers"
     )
@@ -194,7 +199,7 @@ def differences(
         draw_interval(axes, y, (low, high), value, color, "-" if pair.holds else ":")
     axes.axvline(0, color=text_ink(), lw=0.9, ls=THIN)
     name_rows(axes, [f"{p.first} − {p.second}" + ("" if p.holds else " (!)") for p in reversed(pairs)])
-    levels = " and ".join(f"{level_text(level)}" for level in sorted({p.level for p in pairs}))
+    levels = _join_levels(pairs)
     axes.set_title(f"Difference in accuracy with {levels or 'no'} intervals")
     doubt = "; (!) dotted: the interval may not hold" * any(not p.holds for p in pairs)
     unit = " and ".join(sorted({p.unit.strip() or "cost" for p in pairs}))

@@ -32,14 +32,14 @@ from oversight.harness.store.serialization import (
 from oversight.harness.store.tables.insertion import select_values
 from oversight.harness.store.tables.study_tables import MARK, DatabaseMark
 
-_DATABASE, _MARK = "SELECT database FROM database_mark", MARK
+_DATABASE = "SELECT database FROM database_mark"
 _LOSSES = 5  # maximum number of repetitions; a restart of the server needs fewer repetitions
 T = TypeVar("T")
 
 
 def read_mark(connection: sa.Connection) -> DatabaseMark | None:
     """Return a database's mark; None if the database may collect answers."""
-    mark = DatabaseMark(*connection.execute(select_values(DatabaseMark, _MARK)).one())
+    mark = DatabaseMark(*connection.execute(select_values(DatabaseMark, MARK)).one())
     return mark if mark.copied_at or mark.moved_to else None
 
 

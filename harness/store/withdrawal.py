@@ -250,8 +250,7 @@ class WithdrawalRepository(Repository):
             for table, _, _ in _REPLIES:
                 of_person = (table.c.expert == name, table.c.comment != "")
                 number += connection.execute(sa.update(table).where(*of_person).values(comment="")).rowcount
-            absence = ABSENCE
-            connection.execute(sa.update(absence).where(absence.c.expert == name).values(reason=""))
+            connection.execute(sa.update(ABSENCE).where(ABSENCE.c.expert == name).values(reason=""))
             connection.execute(sa.update(REVISION).where(REVISION.c.expert == name).values(result=[]))
             connection.execute(sa.update(QUARANTINE).where(QUARANTINE.c.expert == name).values(detail=""))
         return number

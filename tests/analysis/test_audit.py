@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from oversight.harness.analysis.audit.design_freeze import find_changes
+from oversight.harness.analysis.audit.design_freeze import compare_parts, find_changes
 from oversight.harness.config import read_study
 from oversight.harness.store import START, Absence, Store
 from oversight.protocols.study_labels import route_questions
@@ -307,3 +307,10 @@ def test_removed_setting_of_an_older_design_is_no_finding() -> None:
     frozen = {"settings": {"estimate": {"level": 0.95, "looks": 5}}, "roster": ""}
     now = {"settings": {"estimate": {"level": 0.95}}, "roster": ""}
     assert find_changes(frozen, now) == []
+
+
+def test_part_that_a_design_did_not_record_was_added_unless_its_version_knew_none() -> None:
+    now = {name: {"number": 1, "digest": "d"} for name in ("questions", "units")}
+    assert compare_parts({"parts": {}}, now) == [
+        "questions: 0 were frozen, 1 are stored: added after the freeze"
+    ]

@@ -17,7 +17,7 @@ import orjson
 
 from oversight.harness.config import Study
 from oversight.harness.output import read_text
-from oversight.harness.store import DESIGN_PARTS, AuditEvent, Store
+from oversight.harness.store import DESIGN_PARTS, AuditEvent, RowsDigest, Store
 
 _SETTINGS: Any = {
     "study": {"name", "seed"}, "items": True, "experts": True, "people": True,
@@ -27,6 +27,9 @@ _APART: Any = {"experts": {"deadline"}}
 """Settings that may change without changing the design."""
 _OF_EXPERT = {"name": None, "classes": None, "capacity": None, "absent": False}
 """Fields of the roster that determine which questions an expert gets, with their defaults."""
+
+_ADDED = ("open_answers", "units", "unit_draws")
+"""Parts that designs frozen by older versions do not record."""
 
 
 class DesignFreeze:
@@ -92,9 +95,9 @@ def compare_parts(frozen: Mapping[str, Any], now: Mapping[str, Mapping[str, Any]
     """Return one sentence per part of the design that differs from its frozen state."""
     found = []
     for name, part in now.items():
-        before = frozen["parts"].get(name)
-        if before is None:  # the version that froze the design did not record this part
+        if name in _ADDED and name not in frozen["parts"]:
             continue
+        before = frozen["parts"].get(name, {"number": 0, "digest": RowsDigest().digest()})
         what = name.replace("_", " ")
         if part["number"] != before["number"]:
             removed = "removed" if part["number"] < before["number"] else "added"

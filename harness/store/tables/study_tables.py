@@ -570,7 +570,7 @@ class StoredCall:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch submitted to a Batch API; `remote_id` is None until the endpoint returned it.
+    """A batch submitted to a Batch API. `remote_id` is None if the endpoint has not returned an id yet.
 
     `requests` are the (item id, sample) pairs of the batch.
     """

@@ -149,7 +149,7 @@ def serve_study(
     ready
         Called with the page's address, which contains the token, when the server is ready.
     file
-        The study file, so that the page can report later changes of it.
+        The study file. If it changes, the page tells the reader to start the server again.
 
     Raises
     ------

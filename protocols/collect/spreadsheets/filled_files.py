@@ -159,7 +159,7 @@ class Comments:
     def compare(self, name: str, comment: str, stored: str | None) -> None:
         """Count a comment as left out if it differs from the `stored` comment on the same question.
 
-        If `stored` is None, compare with the first comment that was read for the question `name`.
+        If `stored` is None, the first comment that was read for the question `name` takes its place.
         """
         first = self._first.get(name) if stored is None else hash(stored)
         self._left += bool(comment) and hash(comment) != first
