@@ -4,9 +4,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 DEMO_READY := .venv/demo-ready
-# Tests run in one process more than there are cores, as many of them wait for a server or a browser; each
+# Tests run in two processes more than there are cores, as many of them wait for a server or a browser; each
 # starts servers of its own, so no more than four.
-AT_ONCE := -n $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))') --dist loadgroup
+AT_ONCE := -n $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 2))') --dist loadgroup
 
 # Tests start thousands of processes, which must not compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
