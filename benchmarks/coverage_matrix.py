@@ -52,7 +52,7 @@ def measure_grid(grid: Sequence[Design], draws: int, compared: int) -> list[Cell
 
 
 def main() -> None:
-    args = read_options(__doc__, {"--draws": (400, 100)})
+    args = read_options(__doc__, {"--draws": (400, 70)})
     started, draws = time.perf_counter(), args.draws
     grid = make_grid(quick=args.quick)
     print(f"{len(grid)} cells, {draws} draws each, nominal {LEVEL:.0%}", flush=True)
@@ -60,13 +60,13 @@ def main() -> None:
     cells = measure_grid(grid, draws, 8 if args.quick else 40)
     routed = measure_grid(routed_grid(), 60 if args.quick else draws, 0)
     print("unanswered questions, and gates with the threshold at the true value:", flush=True)
-    gaps = measure_gaps(40 if args.quick else draws // 2, quick=args.quick)
+    gaps = measure_gaps(30 if args.quick else draws // 2, quick=args.quick)
     commands = run_commands(1 if args.quick else 20)
     print(f"with the real commands: {commands}")
-    planner_below = measure_promises(60 if args.quick else 300, quick=args.quick)
+    planner_below = measure_promises(50 if args.quick else 300, quick=args.quick)
     print("studies in which no check fails:")
     checked = check_grid((100,))[4::7] if args.quick else check_grid((100, 300, 1000))
-    alarms = measure_grid(checked, 100 if args.quick else 400, 0)
+    alarms = measure_grid(checked, 60 if args.quick else 400, 0)
     below = sum(cell.low for cell in (*cells, *routed, *gaps))
     ratios = [cell.compared / cell.reference for cell in cells if cell.reference > 0]
     result = {
