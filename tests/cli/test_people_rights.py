@@ -181,7 +181,7 @@ def test_erasure_without_room_to_scrub_says_so_and_leaves_no_name(
     study: Callable[..., Oversight], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Keeping(RetryingConnection):
-        """A connection of an SQLite that does not overwrite removed content by default, with no room to do so."""
+        """A connection to a full disk, of an SQLite that does not overwrite removed content by default."""
 
         def __init__(self, *given: Any, **named: Any) -> None:
             super().__init__(*given, **named)
