@@ -17,6 +17,7 @@ from oversight.harness.config import (
     read_study,
 )
 from oversight.harness.output import read_text
+from oversight.harness.platform import write_whole
 
 _COPIED = (("experts", "roster"), ("prompt", "template"), ("prompt", "system"), ("search", "start"))
 """Files that are copied, so that a change in one study does not change the other."""
@@ -82,7 +83,7 @@ def copy_study(
             shutil.copyfile(old, folder / new)
             written.append(folder / new)
     (folder / SCHEMA_FILE).write_text(read_schema_text(), encoding="utf-8")
-    target.write_text(text, encoding="utf-8")
+    write_whole(text, target, mode=0o666)
     return written
 
 

@@ -36,6 +36,7 @@ from oversight.harness.llm import (
     refuse_stranger,
 )
 from oversight.harness.output import shorten
+from oversight.harness.platform import write_whole
 from oversight.harness.store import ImportedFields, Store, refuse_mark
 from oversight.harness.types import ForeignAnswer, Item, PredictionStatus, fold_text
 
@@ -397,7 +398,7 @@ def write_log_items(file: str, out: str | Path, kind: str | None = None) -> LogI
         json.dumps({name: record.get(name, "") for name in columns}, ensure_ascii=False)
         for record in records.values()
     )
-    Path(out).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_whole("\n".join(lines) + "\n", out, mode=0o666)
     return LogItems(items=len(records), answers=len(answers), left_out=left_out)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from oversight.harness.config import OPENAI, SCHEMA_FILE, STUDY_FILE, SearchSection, read_schema_text
 from oversight.harness.datasets import PRESETS, BadRows, Row, read_portions
 from oversight.harness.errors import BadInput
+from oversight.harness.platform import write_whole
 from oversight.harness.registry import DEFAULT_PROTOCOL
 
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".csv.gz", ".jsonl.gz")
@@ -514,8 +515,8 @@ def begin_study(
 def write_missing(files: Mapping[Path, str]) -> list[Path]:
     """Write each file (path → content) that does not exist yet. Returns the paths of the files written."""
     fresh = {path: content for path, content in files.items() if not path.exists()}
-    for path, content in fresh.items():
-        path.write_text(content, encoding="utf-8")
+    for path, content in reversed(fresh.items()):  # study.toml last, because it refuses a second attempt
+        write_whole(content, path, mode=0o666)
     return list(fresh)
 
 

@@ -46,8 +46,7 @@ LEVELS = (
 PATH = "/v1/systemone"
 _MOST_BYTES = 4_000_000
 _TRIES, _AT_ONCE = 3, 8
-_PORTION = 64
-"""Number of items whose answers are stored together."""
+"""Number of requests per item, and number of items that are asked at once and stored together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,12 +165,14 @@ def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> Asked
         if not items:
             raise BadInput("the study has no items yet; see: oversight label route")
         run = store_judge(store, name, base, template, {})
-        # The lock makes a second command wait, so that no item is asked about twice.
-        with store.locks.hold({run: name}, wait=True, tell=say):
+        # The lock makes a second command wait, so that no item is asked about twice. A command on another
+        # machine may have been killed, so its lock is replaced; if it still runs, it notices this and stops.
+        with store.locks.hold({run: name}, wait=True, take_over=True, tell=say) as lock:
             known = store.runs.read_vectors(run)
             waiting = [item for item in items if item.id not in known]
             tokens = 0
-            for portion in split_into_batches(waiting, _PORTION):
+            for portion in split_into_batches(waiting, _AT_ONCE):
+                lock.check()
                 found = asyncio.run(_ask_all(client, model, portion, kind))
                 tokens += _store_answered(store, (name, base, template), found)
     return AskedJudge(name=name, run=run, items=len(items), asked=len(waiting), input_tokens=tokens)
@@ -193,14 +194,9 @@ def _store_answered(store: Store, judge: tuple[str, str, str], found: _Replies) 
 
 async def _ask_all(client: HttpClient, model: str, items: Sequence[Item], kind: str) -> _Replies:
     """Ask about all items, and return the replies."""
-    few = asyncio.Semaphore(_AT_ONCE)
-
-    async def ask(item: Item) -> tuple[tuple[float, ...], int]:
-        async with few:
-            return await _ask(client, model, item, kind)
-
     try:
-        found = await asyncio.gather(*(ask(item) for item in items), return_exceptions=True)
+        asked = (_ask(client, model, item, kind) for item in items)
+        found = await asyncio.gather(*asked, return_exceptions=True)
     finally:
         await client.close()
     return {item.id: reply for item, reply in zip(items, found, strict=True)}

@@ -84,7 +84,7 @@ class RunRepository(Repository):
             row = {
                 "id": spec.id,
                 "name": spec.name,
-                "created": _time_after(newest.created if newest else ""),
+                "created": time_after(newest.created if newest else ""),
                 "spec": stored,
             }
             insertion = insert_into(RUN, connection.dialect).values(row)
@@ -352,7 +352,7 @@ class RunRepository(Repository):
         return dict(map(tuple, self._database.read_rows(query)))
 
 
-def _time_after(earlier: str) -> str:
+def time_after(earlier: str) -> str:
     """Return the current time, or a time just after `earlier` if the clock was set back since then."""
     now = datetime.now(UTC).isoformat()
     if now > earlier:

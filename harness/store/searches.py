@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from oversight.harness.arrays import UNREADABLE, IntArray
 from oversight.harness.errors import StoreError
 from oversight.harness.store.database import Repository, repeated
+from oversight.harness.store.runs import time_after
 from oversight.harness.store.tables.insertion import count_rows, execute_many, row_of, value_of
 from oversight.harness.store.tables.study_tables import (
     CALL,
@@ -105,7 +105,8 @@ class SearchRepository(Repository):
             if self.read_splits(search) != {name: list(ids) for name, ids in splits.items() if ids}:
                 raise StoreError(f"search {search} is already stored with other splits of the items")
             return
-        created = datetime.now(UTC).isoformat(timespec="milliseconds")
+        (newest,) = self._database.read_rows(sa.select(sa.func.max(SEARCH.c.created)))
+        created = time_after(newest[0] or "")
         rows = [
             {"search_id": search, "item_id": item, "split": split, "position": j}
             for split, ids in splits.items()

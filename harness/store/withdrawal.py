@@ -22,9 +22,10 @@ from oversight.harness.store.audit.audit_trail import AuditRepository, append_ev
 from oversight.harness.store.audit.design_rows import REPLIES, BatchDigest, DesignRepository
 from oversight.harness.store.calls.call_repository import book
 from oversight.harness.store.database import Repository
+from oversight.harness.store.engines.retrying import ATTEMPT, RetryingConnection
 from oversight.harness.store.full_text.full_text_index import clear_words
 from oversight.harness.store.runs import ERASED
-from oversight.harness.store.serialization import name_today
+from oversight.harness.store.serialization import describe_failure, name_today
 from oversight.harness.store.tables.insertion import count_rows, execute_many
 from oversight.harness.store.tables.study_tables import (
     ABSENCE,
@@ -363,9 +364,13 @@ def read_item_meta(path: str | Path) -> dict[str, str]:
 
 def scrub_file(path: str | Path) -> None:
     """Overwrite removed content in a database file and its log, so that it cannot be recovered."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("VACUUM")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    try:
+        patient = sqlite3.connect(path, ATTEMPT, isolation_level=None, factory=RetryingConnection)
+        with closing(patient) as connection:
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite3.Error as error:
+        raise describe_failure(str(path), error, read_only=False) from error
 
 
 def _is_about(table: sa.Table, item_id: str) -> sa.ColumnElement[bool]:

@@ -38,9 +38,10 @@ def hand_over(
     from oversight.protocols.people import note_absence
 
     def move() -> Reassigned:
-        done = reassign(study, store, giver, taker, reason)
-        if absence:  # recorded before the push, which can fail
-            note_absence(study, store, giver, reason=absence)
+        with store.together(exclusive=True):
+            done = reassign(study, store, giver, taker, reason)
+            if absence:  # recorded before the push, which can fail
+                note_absence(study, store, giver, reason=absence)
         return done
 
     queues = store.labelling.read_queues().values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pty
 import select
@@ -34,6 +35,26 @@ def test_a_named_model_is_written_with_its_endpoint(folder: Path, oversight: Ove
     assert (name, model.model, model.endpoint) == ("Model-7B", "org/Model 7B", "http://127.0.0.1:9/v1")
     refused = oversight("init", "other", "--items", "notes.csv", "--endpoint", "http://x/v1", code=2)["error"]
     assert "also name the model" in refused
+
+
+@pytest.mark.parametrize("number", range(1, 5))
+def test_init_continues_after_a_full_disk(
+    number: int, folder: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = iter(range(number, 0, -1))
+
+    def sync_until_full(_: int) -> None:
+        if next(left) == 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    words = ("init", "--items", "notes.csv", "--classes", "red,green")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", sync_until_full)
+        assert "No space left on device" in oversight(*words, code=1)["error"]
+    oversight(*words)
+    assert {path.name for path in folder.iterdir()} == {
+        "notes.csv", "study.toml", "study.schema.json", "experts.toml", "prompt.txt"
+    }  # fmt: skip
 
 
 def test_a_column_of_repeated_ids_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

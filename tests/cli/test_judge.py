@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from oversight.harness.analysis import OpenStudy
 from oversight.harness.cli.main import main
@@ -18,6 +21,7 @@ from oversight.harness.config import read_study
 from oversight.harness.judges.sources import read_judge
 from oversight.harness.registry import load_page
 from oversight.harness.store import Store
+from oversight.harness.store.tables.study_tables import RUN_LOCK
 from oversight.harness.types import Answer, Verdict
 from oversight.harness.view import read_frame
 from oversight.harness.web import write_json
@@ -322,6 +326,37 @@ def test_decision_endpoint_is_asked_by_one_command_at_a_time(study: Path, oversi
     with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
         oversight("judge", "ask", "--url", url, "--judge", "decide")
     assert held == [1] * N
+
+
+def test_ask_stores_replies_before_it_asks_about_further_items(study: Path, oversight: Oversight) -> None:
+    calls, unstored = count(1), list[int]()
+
+    class Handler(DecisionHandler):
+        def do_POST(self) -> None:
+            with Store(read_study("study.toml").store_url) as store:
+                run = next(run["id"] for run in store.runs.read_runs() if run["name"] == "decide")
+                unstored.append(next(calls) - len(store.runs.read_vectors(run)))
+            super().do_POST()
+
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
+        oversight("judge", "ask", "--url", url, "--judge", "decide")
+    assert max(unstored) <= 8  # number of concurrent calls, which is what a killed command pays for again
+
+
+def test_ask_continues_after_a_command_that_was_killed_on_another_machine(
+    study: Path, oversight: Oversight, endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("judge", "ask", "--url", endpoint, "--judge", "decide")
+    run = oversight(*words)["run"]
+    with Store(read_study("study.toml").store_url) as store, store.transaction() as connection:
+        store.locks.acquire([run], "killed")
+        connection.execute(sa.update(RUN_LOCK).values(machine="before the restart"))
+
+    def refuse(_: float) -> None:
+        pytest.fail("the command waits for a process that has ended")
+
+    monkeypatch.setattr(time, "sleep", refuse)
+    assert oversight(*words)["asked"] == 0
 
 
 def test_password_in_the_url_of_a_decision_endpoint_is_refused_unseen(

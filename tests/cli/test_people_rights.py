@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from typing import Any
 import pytest
 
 from oversight.harness.cli.main import main
+from oversight.harness.store import withdrawal
+from oversight.harness.store.engines import addresses
+from oversight.harness.store.engines.retrying import RetryingConnection
 
 CLASSES = ("flu", "heart", "bone", "skin")
 N = 24
@@ -171,3 +175,28 @@ def test_later_file_changes_and_withdraws_answers(study: Callable[..., Oversight
     events = [event["kind"] for event in json.loads(Path("bea.json").read_text())["events"]]
     assert events == ["answer", "withdrawn"]
     assert oversight("store", "verify")["holds"]
+
+
+def test_erasure_without_room_to_scrub_says_so_and_leaves_no_name(
+    study: Callable[..., Oversight], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Keeping(RetryingConnection):
+        """A connection to a full disk, of an SQLite that does not overwrite removed content by default."""
+
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
+            super().cursor().execute("PRAGMA secure_delete=OFF")
+
+        def execute(self, *words: Any) -> sqlite3.Cursor:
+            if words == ("VACUUM",):
+                raise sqlite3.OperationalError("database or disk is full")
+            return super().execute(*words)
+
+    monkeypatch.setattr(withdrawal, "RetryingConnection", Keeping)
+    monkeypatch.setattr(addresses, "RetryingConnection", Keeping)
+    oversight = study()
+    Path("experts.toml").write_text(write_expert("bea"))
+    error = oversight("experts", "erase", "Annabella", code=1)["error"]
+    assert "free space and run the same command again" in error
+    oversight("experts", "erase", "Annabella", code=2)
+    assert b"Annabella" not in stored_bytes()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -129,3 +131,17 @@ def test_a_log_without_options_has_items_for_fixed_classes(oversight: Oversight)
     assert set(json.loads(Path("items.jsonl").read_text().splitlines()[0])) == {"id", "text"}
     oversight("init", "--items", "items.jsonl", "--classes", "a,b")
     assert oversight("predictions", "import", "log.jsonl", "--model", "m")["ok"] == 4
+
+
+def test_full_disk_leaves_no_part_of_the_items_of_a_log(
+    oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    Path("log.jsonl").write_text(json.dumps({"id": "q", "text": "what is it?", "prediction": "b"}))
+    words = ("predictions", "items", "log.jsonl", "--format", "table")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        oversight(*words, code=1)
+    assert oversight(*words)["items"] == 1

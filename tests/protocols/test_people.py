@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from oversight import study_report
+from oversight.harness.errors import StoreError
 from oversight.harness.store import Store
 from oversight.harness.types import Answer, Verdict
+from oversight.protocols import people
 from tests.test_studies import call, inside
 
 CLASSES = ("red", "green")
@@ -154,6 +156,21 @@ def test_a_replaced_expert_is_asked_no_more(study: Callable[..., Any]) -> None:
     with store() as here:
         givers = Counter(h.giver for h in here.people.read_handovers().values())
     assert givers == {"ana": before["ana"], "dua": before["dua"]}
+
+
+def test_interrupted_replacement_hands_nothing_over(
+    study: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    study("label", "route")
+    before = asked(study)
+    with monkeypatch.context() as patch:
+        patch.setattr(people, "note_absence", fail)
+        study("experts", "replace", "dua", "ana", code=2)
+    assert asked(study) == before
+    assert study("experts", "replace", "dua", "ana")["moved"] == before["dua"]
 
 
 def test_a_panel_hands_nothing_over(study: Callable[..., Any]) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sqlalchemy as sa
+
 from oversight.harness.config import ModelSection
 from oversight.harness.llm import make_spec
 from oversight.harness.store import Spending, Store
-from oversight.harness.types import Usage
+from oversight.harness.store.tables.study_tables import SEARCH, StoredCall
+from oversight.harness.types import Item, Usage
 
 RUN = make_spec("m", ModelSection(model="m", endpoint="http://127.0.0.1:9/v1"), "$text", None)
 GOES_OUT = Spending(under_way=Usage(1, 10, 2_000_000_000))
@@ -37,3 +40,16 @@ def test_finished_calls_leave_no_reservation(url: str) -> None:
             store.calls.spend(RUN.id, [change])
         assert store.calls.charge_calls_left(RUN.id) == Usage(0, 0, 0, 0)
         assert store.calls.read_charge(RUN.id) == Usage(0, 0, 0, 0)
+
+
+def test_calls_and_searches_stay_in_order_if_the_clock_is_set_back(url: str) -> None:
+    call = StoredCall("k", "", "", "stop", 700, 300, None, 1.0, "", "2026-01-01T00:00:00+00:00")
+    with Store(url) as store:
+        store.content.add_items([Item("i", "text", ("a", "b"), (0, 1))])
+        store.searches.add_search("first", {}, {"select": ["i"]})
+        with store.transaction() as connection:
+            connection.execute(sa.update(SEARCH).values(created="2999-01-01T00:00:00.000+00:00"))
+        store.calls.write_calls([call])
+        assert store.searches.read_spent("first") == (0, 1000, (700, 300))
+        store.searches.add_search("second", {}, {"select": ["i"]})
+        assert [search["id"] for search in store.searches.read_searches()] == ["first", "second"]

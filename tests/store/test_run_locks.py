@@ -92,7 +92,7 @@ def test_a_holder_whose_run_was_taken_over_stops(url: str, monkeypatch: pytest.M
         held.check()
         change(store, machine="another", host="faraway", pid=1)
         with other.locks.hold(M, take_over=True) as taken:
-            with pytest.raises(RunHeld, match="--take-over"):
+            with pytest.raises(RunHeld, match="took this run over"):
                 held.check()
             store.locks.release(held.owner)
             taken.check()

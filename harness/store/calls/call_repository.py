@@ -28,6 +28,7 @@ from oversight.harness.store.tables.study_tables import (
     LEDGER,
     PREDICTION,
     PROBE,
+    SEARCH,
     Batch,
     ReservedAnswer,
     StoredCall,
@@ -125,9 +126,13 @@ class CallRepository(Repository):
 
     @repeated(twice=True)
     def write_calls(self, calls: Sequence[StoredCall]) -> None:
-        """Store calls in one transaction; a call replaces an earlier call with the same key."""
+        """Store calls in one transaction; a call replaces an earlier call with the same key.
+
+        Their times are not before the newest search, so they count for its cap if the clock was set back.
+        """
         with self._database.transaction() as connection:
-            upsert(connection, CALL, [row_of(call) for call in calls])
+            began = connection.execute(sa.select(sa.func.max(SEARCH.c.created))).scalar() or ""
+            upsert(connection, CALL, [row_of(call) | {"created": max(call.created, began)} for call in calls])
 
     def read_probe(self, endpoint: str, model: str, feature: str) -> bool | None:
         """Return whether a model at an endpoint offers a feature; None if this was not tested yet."""

@@ -136,5 +136,5 @@ class HeldLocks:
         if time.monotonic() - self._checked < _CHECKED:
             return
         if self._locks.count(self.owner) < self._number:
-            raise RunHeld("another command took this run over with --take-over; stored answers are kept")
+            raise RunHeld("another command took this run over; stored answers are kept")
         self._checked = time.monotonic()

@@ -23,6 +23,7 @@ PATIENT = f"PRAGMA busy_timeout={ATTEMPT * 1000:.0f}"
 _SETTINGS = (
     "synchronous=NORMAL",
     "foreign_keys=ON",
+    "secure_delete=ON",  # so that erased content is gone even if the command is killed before `scrub_file`
     "cache_size=-65536",  # 64 MiB; ids are hashes, so writing to an index touches many pages
 )
 
