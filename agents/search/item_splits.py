@@ -218,8 +218,8 @@ def _place(
     if not pool:
         return []
     groups = [sorted(group, key=lambda i: i.id) for group in group_items(pool, clusters)]
-    # One item per group, chosen without regard to the random order: the first of several items in that order
-    # would be earlier the larger the group is.
+    # Order the groups by a hash of one item's id. Ordered by their first item in `pool`, large groups would
+    # tend to come early.
     groups.sort(key=lambda group: (pool[0] not in group, derive_seed(seed, "split", group[0].id)))
     starts = np.cumsum([0, *map(len, groups[:-1])]) - groups[0].index(pool[0])
     return [(int(at) % len(pool), tuple(group)) for at, group in zip(starts, groups, strict=True)]

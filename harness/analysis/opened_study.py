@@ -604,7 +604,7 @@ class OpenStudy:
             made = searches.read_candidates(search.id) if search.winner else []
             for other in made[1:]:
                 syntax = _read_syntax(other.program.source)
-                # the study would also use the start workflow, the first one, without a search
+                # made[0] is the start workflow, which the study would use even without a search
                 if other.id == search.winner and syntax != _read_syntax(made[0].program.source):
                     found[syntax] = search.id
         return found

@@ -657,7 +657,7 @@ class LabelColumns:
             asked=asked,
             cluster=ItemValues.of(design.clusters, index) if design.clusters else None,
             pool=_pool_of(design, index),
-            # other protocols tell from propensities that an item without a question could not be asked about
+            # in other protocols, propensities show which items without a question could not be asked about
             outside=~asked if is_resolved and not design.strata else None,
         )
 

@@ -67,7 +67,7 @@ class ItemsSection(Section):
     file: str | None = None
     preset: str | None = None
     hub: str | None = None
-    hub_config: str | None = None  # part of `hub` or `preset`, as is `revision`
+    hub_config: str | None = None  # read from the end of `hub` or `preset`, like `revision`
     split: str = "test"
     revision: str | None = None
     limit: int | None = Field(default=None, ge=1)
@@ -205,7 +205,8 @@ class SearchSection(Section):
         Cap on the tokens of the whole search; if unset, there is no cap.
     """
 
-    # Fields that study.toml cannot set (see `study_file`) are stored with a search; `parity` changes some.
+    # Some fields cannot be set in study.toml (see `study_file`): they exist because a search stores them, and
+    # because `parity` changes their values.
     policy: Literal["recombine", "reflect", "aflow", "adas"] = "recombine"
     model: str = ""
     optimiser: str = ""

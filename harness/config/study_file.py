@@ -233,7 +233,7 @@ def generate_schema() -> dict[str, Any]:
             schema["$defs"][section]["properties"].pop(name, None)
     models, judges = schema["properties"]["models"], schema["properties"].pop("judges")
     one, several = {"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}
-    section = models["additionalProperties"]  # also allowed, because a model may be named "judge"
+    section = models["additionalProperties"]  # also allowed under `judge`, because a model may have this name
     models["description"] = (
         "Models by name. `judge` names one or several models whose probabilities narrow the estimates of the "
         "others; judges are not estimated themselves."

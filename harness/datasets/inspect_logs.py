@@ -123,7 +123,7 @@ def _read_shuffled(answer: ForeignAnswer, scores: Mapping[str, Any], *, shuffles
     if is_restored or not (shown or shuffles or is_moved):
         return answer
     if isinstance(answer.answer, str) and find_option(answer.options, answer.answer) is not None:
-        return answer  # the text of an option needs no order
+        return answer  # an answer that is an option's text does not depend on the order
     if chosen is not None:
         return answer._replace(answer=_place_letter(chosen, answer.options))
     if order is not None:

@@ -770,7 +770,7 @@ def _support(drawn: DrawnOptions, others: Sequence[PredictionColumns]) -> FloatA
     """
     n, item = len(drawn), drawn.asked.item
     width = int(drawn.asked.n_options.max(initial=2))
-    votes = np.zeros((width + 1) * n, np.int64)  # n numbers per option, after n for unreadable predictions
+    votes = np.zeros((width + 1) * n, np.int64)  # n numbers for unreadable predictions, then n per option
     place = n + np.arange(n)
     for model in others:
         votes[place + n * np.clip(model.option[item], -1, width - 1).astype(np.int64)] += 1

@@ -1040,8 +1040,8 @@ class ClassResults:
                 raise type(error)(f"{one}[{name}] is withheld: {error}") from error
         each = 1 / len(results)
         correlation = self.truths.correlate([self._form(r) for r in results])
-        # An item affects at most two classes, the true one and the predicted one. So the variance of the sum
-        # is at most twice the sum of the variances; if these are equal, that is a correlation of 1/(K − 1).
+        # An item affects at most two classes, the true and the predicted one. So the variance of the sum is
+        # at most twice the sum of the variances. With equal variances, the mean correlation is ≤ 1/(K − 1).
         unknown = 1 / (len(results) - 1) if self.truths.cluster is None else 1.0
         found = sum_part([(each, Part.of(r.estimate)) for r in results], correlation, unknown=unknown)
         found = Part(value=found.value, low=max(0.0, found.low), high=min(1.0, found.high))

@@ -800,7 +800,7 @@ def find_hidden(
     return HiddenRange(missing=missing, of=of, worst=worst, best=best)
 
 
-@lru_cache(maxsize=2)  # cached, because all estimators of a model fill in the same answers
+@lru_cache(maxsize=2)  # cached, because all estimators of a model fill in the same missing answers
 def _fill(labels: LabelColumns, predictions: PredictionColumns, *, favourable: bool) -> LabelColumns:
     """Fill in missing answers, all in favour of the model or all against it.
 

@@ -331,7 +331,7 @@ def _count_units(evidence: Evidence, answer: FloatArray, unit: IntArray, turn: F
     names = [evidence.index.ids[i] for i in evidence.items[first].tolist()]
     place = np.array([derive_seed(0, "gate", name) for name in names], dtype=np.uint64)
     by_place, by_time = np.lexsort((place, questions)), np.lexsort((place, complete, waits, questions))
-    # by_time[j] fills the place of by_place[j], which has the same number of questions
+    # item by_time[j] gets the place of item by_place[j], which has the same number of questions
     end = place[by_place[waits[by_time]]].min()
     there = np.zeros(first.size, np.bool_)
     there[by_time[place[by_place] < end]] = True
@@ -766,7 +766,7 @@ def _decide(
     up, down = refuting_wealth(above.sums, above.low), refuting_wealth(-below.sums, -below.high)
     ahead = expected = _choose_ahead(above, below)
     if part.passed is not None:
-        # forecast that questions passed over are answered like the others
+        # The forecast assumes that questions an expert passed over will be answered like the others.
         heard = part.take(np.flatnonzero(~part.passed))
         expected = _choose_ahead(*_bet(models, heard, bar, level, errors)[:2])
     is_open = above is not below and ahead is below and below.sums.mean() >= 0

@@ -516,7 +516,7 @@ def _search(lattice: _Lattice, edges: FloatArray, alpha: float, tol: float, *, l
 
     Return None if there is no such cell.
     """
-    # In large samples, computing all cells takes longer than computing them in portions, the outermost first.
+    # In large samples, computing portions of cells from the outermost one is faster than computing all cells.
     width = _CELLS // 2 if lattice.N > _LARGE else edges.size - 1
     groups = range(0, edges.size - 1, width)
     for first in groups if left else reversed(groups):

@@ -357,7 +357,7 @@ def compare(
     )
     by_name = dict(zip(names, predictions, strict=True))
 
-    @cache  # every model is in many pairs
+    @cache  # cached, because every model is in many pairs
     def explain(name: str) -> str:
         return explain_failures(by_name[name], labels, corrected=errors is not None)
 

@@ -530,7 +530,7 @@ def mcnemar(
     unknown = (a == UNKNOWN) | (b == UNKNOWN)
     if unknown.all():
         raise EstimateError("McNemar's test needs at least 1 resolved item, there are 0")
-    # Unknown items count as most unfavourable, then as most favourable, to the first model.
+    # Unknown items get the outcome worst for the first model, and then the outcome best for it.
     votes = np.where(unknown, 0, np.sign(a - b)).astype(np.float64)
     against = np.where(unknown & (b != 0) & (a != 1), -1.0, votes)
     in_favour = np.where(unknown & (a != 0) & (b != 1), 1.0, votes)

@@ -552,7 +552,8 @@ def _vary(
     *moments, guess = plan_outcomes(part.target, part.planned, part.data.n_options, own, inner)
     between = (_project(guess, part.guess)[0], _between_strata(pilot, best))
     modelled = model_variances(part.target, part.planned, part.data.n_options, own, inner)
-    # The likelihood interval (one K, options drawn uniformly) ignores the observed variance.
+    # The likelihood interval, made if K is constant and options are drawn uniformly, does not depend on the
+    # observed variance.
     seen = (0.0, 0.0)
     if working is not None or not _is_likelihood(part):
         first, second = (float(part.each_mean(values, best[readable]).mean()) for values in moments)

@@ -310,7 +310,7 @@ def difference_variances(
     c = difference_target(predicted[:, 0], predicted[:, 1], K)
     w = float(differ.mean())
     refutable = (predicted != truth[:, None]) & differ[:, None]
-    # probability that the models differ and an expert says no to one model's prediction (mean of both models)
+    # probability that the models differ and an expert says no to a prediction, averaged over both models
     wrong = t * refutable.mean() + (1 - s) * (w - refutable.mean())
     variances = {SIGN_TEST: 2 * K * float(wrong) / youden(s, t) ** 2}
     votes = vote_posterior(predicted, K, K, accuracy=[A, A])

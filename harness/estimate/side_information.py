@@ -189,7 +189,7 @@ def add_side_information(
     for kind in kinds:
         rule = find_rule("estimate", setting.labels.conditions | {kind.feature})
         if rule is not None and (rule.kind == NO_EFFECT or not rule.names(kind.feature)):
-            # No message if the kind has no effect, or if the rule refuses even the protocol's estimate.
+            # Add no message if the kind has no effect, or if the rule refuses even the protocol's estimate.
             continue
         refused = kind.refuse(setting) if rule is None else rule.reason
         for name, estimates in made.items():

@@ -952,7 +952,8 @@ def tally(
     return tally_columns(predicted, said, find_strata(predicted, said, strata), split)
 
 
-@lru_cache(maxsize=4)  # all labels, a subset of them, and that subset with missing answers filled in twice
+# for all labels, a subset, and this subset with missing answers filled in as best and as worst
+@lru_cache(maxsize=4)
 def tally_columns(
     predictions: PredictionColumns,
     labels: LabelColumns,

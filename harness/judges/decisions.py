@@ -153,7 +153,7 @@ def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> Asked
     settings: dict[str, Any] = {} if section is None else {"api_key_env": section.api_key_env}
     try:
         key = api_key(ModelSection(endpoint=base, model=model, **settings))
-    except ValidationError as error:  # its own text shows the URL, which can contain a password
+    except ValidationError as error:  # the error's text shows the URL, which can contain a password
         raise BadInput(f"--url: {error.errors()[0]['msg'].removeprefix('Value error, ')}") from None
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
     from oversight.harness.llm import HttpClient

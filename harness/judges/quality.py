@@ -201,7 +201,7 @@ def calibration(
         )
         gap[inside] = abs(float(np.average(here.answer - stated, weights=here.weight)))
         spread.append(share * deviation_of_mean(here.answer - stated, here.weight, here.cluster))
-    if len(bins) > 1:  # the shares of the bins are estimated too
+    if len(bins) > 1:  # add the error of the bins' estimated shares
         spread.append(deviation_of_mean(gap, questions.weight, questions.cluster))
     value = float(np.average(gap, weights=questions.weight))
     errors = np.abs(np.random.default_rng(0).standard_normal((_DRAWS, len(spread)))) @ np.array(spread)

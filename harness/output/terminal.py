@@ -172,7 +172,7 @@ def guarded_terminal() -> Iterator[None]:
 
 def say(text: str) -> None:
     """Print a message for a person on standard error, separate from the result and above a progress bar."""
-    bars = sys.modules.get("tqdm")  # not imported here, because without a progress bar it is not needed
+    bars = sys.modules.get("tqdm")  # tqdm is imported only if a progress bar exists
     with bars.tqdm.external_write_mode(sys.stderr) if bars else nullcontext():
         sys.stderr.write(make_printable(text) + "\n")
         sys.stderr.flush()

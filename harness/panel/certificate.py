@@ -260,7 +260,7 @@ def agreement_tail(e: Evidence) -> tuple[PValue, str]:
         return (lambda x0: units.at_least(share, max(0.0, (x0 - least) / (1 - least)))), e.tail
     if least is not None:
         n = units.number
-        # An item's agreement is 1, or `least` with probability (1 − x)/(1 − least).
+        # An item's agreement is `least` with probability (1 − x)/(1 − least), and otherwise 1.
         splits = min(n, round((1 - e.x) / (1 - least) * n))
 
         def exact(x0: float) -> float:
@@ -312,7 +312,8 @@ def _largest(e: Evidence, p_x: PValue, tail: str) -> tuple[float, PValue, str]:
         mean, units, floor = e.largest, e.units_x, 1 / e.C
 
         def p_largest(u: float) -> float:
-            # The largest share is at least 1/C; on [1/C, 1] the bound is sharper than on [0, 1].
+            # Map [1/C, 1] to [0, 1]: the largest share is at least 1/C, and a smaller range gives a sharper
+            # bound.
             return units.at_least((mean - floor) / (1 - floor), max(0.0, (u - floor) / (1 - floor)))
 
         return mean, p_largest, e.tail
@@ -332,8 +333,8 @@ def _against(p_L: PValue, p_U: PValue) -> tuple[float, float | None]:
     p_L increases and p_U decreases in u, so max(p_L, p_U) is smallest where they cross.
     """
     u = 1.0
-    if p_L(u) > p_U(u):  # if not, p_L ≤ p_U for every u, and u = 1 is the best split
-        # If both p-values underflow to 0, t counts as below the crossing.
+    if p_L(u) > p_U(u):  # otherwise u = 1 is best: p_L increases and p_U decreases in u
+        # If both p-values underflow to 0, the search for the crossing continues to the right of t.
         u = find_root(lambda t: -1.0 if p_L(t) > p_U(t) else 1.0, 0.0, 1.0, (1.0, -1.0))
     p = min(max(p_L(v), p_U(v)) for v in (max(0.0, u - 1e-10), u, min(1.0, u + 1e-10)))
     confidence = max(0.0, 1 - 2 * p)

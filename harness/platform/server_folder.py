@@ -138,7 +138,7 @@ def is_alive(directory: Path) -> bool:
     fcntl = _locks()
     with (directory / _LOCK).open("a") as lock:
         try:
-            # The lock is shared, so that two simultaneous callers do not take each other for a server.
+            # Take a shared lock: with exclusive locks, one of two simultaneous callers would find a server.
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True

@@ -373,7 +373,8 @@ def _why_none(study: StudyReport) -> str:
         return f"No accuracy: {_reason(study.models[0])}"
     idle = [x for x in study.experts if not x.yes + x.no + x.abstained]
     silent = [f"{x.name} ({x.asked} open)" for x in idle]
-    # A reassigned queue can be silent although the people who have its questions answered others.
+    # After a reassignment, do not name experts without answers: their questions are with other experts, who
+    # may have answered some.
     if silent and not study.holders and not any(model.unusable for model in study.models):
         has = "has" if len(silent) == 1 else "have"
         return f"No accuracy yet: {_join(silent, len(silent))} {has} not answered."

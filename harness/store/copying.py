@@ -102,7 +102,7 @@ def _open_target(url: str, is_named: Callable[[], bool] = lambda: False) -> Iter
     try:
         with Store(url, write_marked=True) as store:
             yield store
-    except _Filled:  # another process was faster
+    except _Filled:  # another process filled the target first
         raise
     except BaseException:
         for ending in ("", "-wal", "-shm", "-journal") if is_new and not is_named() else ():
@@ -217,13 +217,13 @@ def move_rows(
         If the target's disk is full.
     """
     shown = show_address(target)
-    _refuse_users(source)  # also refuses a disk without the space to take the mark back
+    _refuse_users(source)  # also refuses a disk too full to remove the mark if the move fails
     with Store(source, write_marked=True) as store:
         mark = store.marks.read_mark()
         if mark is not None and mark.moved_to != shown:
             store.marks.refuse_mark()
         store.marks.mark_moved(shown)
-    may_collect = mark is None  # if the move fails
+    may_collect = mark is None  # whether the source may collect again if the move fails
     try:
         _refuse_users(source)  # a process that opened the database before it was marked could still write
         with Store(source) as old, _open_target(target, is_named) as new:

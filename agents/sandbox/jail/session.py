@@ -59,7 +59,7 @@ class Session:
         except BaseException as error:  # noqa: BLE001  whatever a program does when it is loaded
             self._send({"stopped": f"{type(error).__name__}: {error}"[:1000]})
             return
-        # An order without a payload is plain code, of which only the printed output is returned.
+        # Without a payload, the source is plain code, of which only the printed output is returned.
         if order["payload"] is None:
             self._send({"done": "".join(namespace["_printed"])[: order["characters"]]})
             return

@@ -304,7 +304,7 @@ class BatchRun:
     ) -> Iterator[Prediction]:
         """Yield a batch's predictions; with `all_rows`, a failed prediction for each missing answer."""
         spec, settings, guess = self.target.spec, self.target.settings, TokenGuess()
-        # Infinite patience, because these answers are paid for even if the endpoint's model name has changed.
+        # Accept any number of replies by another model, because these replies are already paid for.
         served = make_served(self.store, self.target, self.store.runs.note_served_as, patience=math.inf)
         known = 0
         for j, item, sample in self._load(batch):

@@ -129,11 +129,11 @@ _CLUSTER = 0.25  # above this share of refusals among recent calls, a rate limit
 _TOLERATED = 0.1  # above this share of refusals, the rate is measured again
 _RARE = 0.015  # the rate is raised if there are at most this many refusals per success
 _GREED = 1.03  # the used rate is the measured rate times this factor
-# fraction by which one measurement raises the rate: smallest value at the beginning, and largest value
+# fraction by which one measurement raises the rate: least initial value, and maximum
 _GROWTH, _FASTEST = 0.1, 0.5
 # After this many refusals in a row and at least this many seconds without a success, the rate is not trusted.
 _IN_VAIN, _A_WHILE = 8, 0.1
-# seconds that the first, a usual and the longest measurement take
+# minimum seconds of the first measurement and of later ones; maximum seconds of any measurement
 _FIRST, _LOOK, _LONGEST_LOOK = 0.25, 0.75, 10.0
 _FEW, _ENOUGH = 4, 8  # minimum successes in the first measurement; minimum calls in later ones
 _UNUSED = 4.0  # a limit above this multiple of the measured rate is dropped, because it has no effect

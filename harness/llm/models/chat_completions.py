@@ -26,7 +26,7 @@ _FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529
 _FAULTS |= dict.fromkeys((504, 524, 598), Fault.TIMEOUT)
 _LONGEST_MESSAGE = 500
 _FIRST_EPOCH = 1e9  # seconds: a larger number is a Unix time (after September 2001), a smaller one a duration
-_LONGEST_WINDOW = 7 * 86_400.0  # seconds; longer windows are implausible
+_LONGEST_WINDOW = 7 * 86_400.0  # seconds; a rate limit with a longer window is ignored as implausible
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 

@@ -103,7 +103,7 @@ _REFUSAL = re.compile(
     r"|i must decline|i['’]m not able to|cannot (?:help|assist|provide))\b",
     re.IGNORECASE,
 )
-# A sentence that only declines to answer. An option named in a later sentence is not an answer then.
+# Matches a sentence that only declines to answer; an option named in a later sentence is then no answer.
 _DECLINED = re.compile(
     r"\bi(?:['’]m| am)?\s+(?:can(?:no|['’])t|unable to|not able to|won['’]t)\s+(?:help|assist|comply|answer)"
     r"(?:\s+(?:with|you|that|this|it|your|the|request|question|in))*\s*(?:[.!]|$)",

@@ -274,7 +274,7 @@ def _ask(
             errors, signal = run_in_loop(run_jobs(jobs, write))
     for target, error in zip(left, errors, strict=True):
         if isinstance(error, OtherModelFirst):
-            # Only refused requests are repeated by the next run without `retry_failed`.
+            # Mark the answers as refused, so that the next run repeats them even without `retry_failed`.
             store.runs.forget_served_as(target.spec.id, f"{Fault.REFUSED}: {error}")
     if signal is not None:
         raise Stopped(signal)

@@ -461,7 +461,7 @@ def _places(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file:
         told = f"item {item_id!r}: {len(options)} options in the study, but {len(answer.options)} in the log"
         raise DataError(told, file=file, line=answer.line)
     if options == option_letters_of(len(options)) and not set(options) & set(answer.options):
-        return range(len(options))  # the study knows only letters, so its options are in the log's order
+        return range(len(options))  # the study's options are letters, which follow the log's order
     places = []
     for option in answer.options:
         place = find_option(options, option)

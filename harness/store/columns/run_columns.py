@@ -230,7 +230,7 @@ def _pack(found: RunColumns) -> dict[str, Any]:
 def _unpack(row: sa.Row[Any], index: ItemIndex) -> RunColumns:
     option = np.full(index.size, ABSENT, np.int16)
     options = np.frombuffer(row.options, _OPTION)
-    # Items stored after the columns were cached have no prediction, because a prediction outdates the cache.
+    # Items stored after the columns were cached have no prediction: storing one would invalidate the cache.
     option[: options.size] = options
     sure = None
     if row.confidences:

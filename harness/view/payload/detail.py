@@ -17,7 +17,7 @@ def read_closing(study: Study, store: Store, *, model: str) -> dict[str, Any]:
     """Return a model's estimates from the first n labels in the order of the draw, for increasing n."""
     try:
         found = close_interval(study, store, model)
-    except StoreError:  # may be temporary, so it is not returned as a reason
+    except StoreError:  # a database error may be temporary, so it is not returned as a reason
         raise
     except OversightError as error:
         return {"why": str(error), "points": [], "watchable": False}
@@ -39,7 +39,7 @@ def read_strata_of(
     """
     try:
         found = estimate_strata(study, store, models, column)
-    except StoreError:  # may be temporary, so it is not returned as a reason
+    except StoreError:  # a database error may be temporary, so it is not returned as a reason
         raise
     except OversightError as error:
         return {model: {"why": str(error), "strata": []} for model in models}

@@ -44,7 +44,7 @@ def read_overview(study: Study, store: Store) -> dict[str, Any]:
     """
     try:
         report = report_study(store, study)
-    except StoreError:  # may be temporary, so it is not returned as a reason
+    except StoreError:  # a database error may be temporary, so it is not returned as a reason
         raise
     except OversightError as error:
         return {"why": str(error)}
@@ -74,7 +74,7 @@ def read_differences(study: Study, store: Store) -> dict[str, Any]:
     """
     try:
         made = compare_study(study, store=store)
-    except StoreError:  # may be temporary, so it is not returned as a reason
+    except StoreError:  # a database error may be temporary, so it is not returned as a reason
         raise
     except OversightError as error:
         return {"why": str(error)}

@@ -57,7 +57,7 @@ class Parts:
         self._locks = WeakValueDictionary[tuple[str, ...], asyncio.Lock]()
         self._items = _ItemsAsRead(store, feed)
         self._few_at_once = asyncio.Semaphore(_MOST_PAGES)
-        self._one_at_a_time = asyncio.Semaphore(1)  # computing a part takes much memory
+        self._one_at_a_time = asyncio.Semaphore(1)  # because computing a part takes much memory
 
     async def read_part(self, name: str, params: Mapping[str, str]) -> bytes:
         """Return a part of the page as JSON.

@@ -270,7 +270,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             fresh = plan_queues(self.roster, asked, queues, make_study_mark(self.study))
             tasks = plan_tasks(asked, data, self.labels.read_tasks())
             check_open(queues | {queue.expert: queue for queue in fresh}, tasks)
-            # An expert whose questions were all reassigned has a queue, from which their tasks are removed.
+            # An expert whose questions were all reassigned needs a client, which removes their tasks.
             left = {name for name, queue in queues.items() if not queue.closed}
             clients = {name: self.open_client(name) for name in left.union(a.expert for a in asked)}
             for client in set(clients.values()):

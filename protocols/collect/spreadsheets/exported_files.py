@@ -30,7 +30,7 @@ from oversight.protocols.collect.spreadsheets.cells import (
 from oversight.protocols.collect.spreadsheets.filled_files import LONG
 from oversight.protocols.routing import Pending, order_queue
 
-_RIGHTS = 0o666  # before the umask: experts' files are passed on
+_RIGHTS = 0o666  # before the umask; not private, because these files are sent to experts
 _QUESTION, _ASSIGNMENT = ("question_id", QUESTION_PREFIX), ("assignment_id", ASSIGNMENT_PREFIX)
 
 
