@@ -103,7 +103,7 @@ class Workflow:
         BadInput
             If an item's options are not those of the workflow.
         FatalModelError
-            If the endpoint refuses in a way that no retry can change.
+            If a call failed, and every retry would fail.
         ProgramRefused, SandboxError
             If the source is refused, or the sandbox does not work on this machine.
         """

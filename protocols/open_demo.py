@@ -1,4 +1,4 @@
-"""Run the demo on open answers: a local and three bundled models, simulated experts, and true scores."""
+"""Run the demo on open answers: a local model, bundled answers of three models, simulated experts."""
 
 from __future__ import annotations
 

@@ -394,7 +394,7 @@ def import_answers(
 def _import_labels(
     study: Study, store: Store, files: Sequence[str | Path], skipped: BadRows | None, *, changes: bool
 ) -> tuple[int, int]:
-    """Read and store labels of a panel. Returns the numbers of `import_answers`."""
+    """Read and store labels of a panel. Returns the same two numbers as `import_answers`."""
     items = store.read_shown_items()
     assigned = [a for a in read_pending(study, store) if isinstance(a, Assignment)]
     stored = store.panel.replies.find_values([a.id for a in assigned])
@@ -406,7 +406,7 @@ def _import_labels(
 
 
 def _change_verdicts(store: Store, read: VerdictFiles) -> tuple[int, int]:
-    """Read the files to the end, because a later portion can contradict an earlier one; then store."""
+    """Store answers after reading all files, because a later portion can contradict an earlier one."""
     portions = list(read)
     given = [Response(*r) for portion in read.leave_contradicted(portions) for r in portion]
     return _change_answers(store, given, panel=False)

@@ -96,7 +96,7 @@ class CallCache:
 
 
 def _counts(call: StoredCall) -> bool:
-    """Whether a stored call was answered or was lost. A call that failed for another reason is sent again."""
+    """Whether a stored call was answered or lost; a call that failed otherwise is sent again."""
     return not call.error or call.error.startswith(f"{Fault.LOST}: ")
 
 
@@ -434,10 +434,10 @@ class Broker(RequestDraws):
         return reply
 
     async def _find_answered(self, call: CallUnderWay, refused: Request) -> Request | None:
-        """Return a request that the endpoint has answered before; None if no such request exists.
+        """Return an answered request, which proves that the endpoint does not refuse every request.
 
-        If this process has no answered request yet, a request that was answered in an earlier process is sent
-        again.
+        Returns None if there is none. If this process has no answered request yet, one from an earlier
+        process is sent again.
 
         Raises
         ------

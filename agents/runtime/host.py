@@ -244,7 +244,7 @@ class WorkflowHost(Host):
         self.tallies[index] = ItemUsage()
 
     async def ask(self, index: int, call: Payload) -> Payload:
-        """Answer one call. The program receives only the message of an error, without data of the host."""
+        """Answer one call. If it fails, the program receives only a message without data of the host."""
         if type(index) is not int or not 0 <= index < len(self.items) or not isinstance(call, dict):
             raise RuntimeError("no such task or call")
         tally = self.tallies[index]

@@ -48,7 +48,7 @@ async def answer_items(
     BudgetSpent
         If the budget is exhausted; replies received so far stay in the broker's cache.
     FatalModelError
-        If the endpoint refuses in a way that no retry can change.
+        If a call failed, and every retry would fail.
     SandboxError
         If the sandbox itself does not work.
     """

@@ -60,7 +60,7 @@ class Replay:
 
 
 class StoredReplies(RequestDraws):
-    """Answers calls only from stored calls, and adds each call that it answers to `told`.
+    """Answers calls only from stored calls, and records every call in `told`.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class StoredReplies(RequestDraws):
     store
         Store with the calls.
     told
-        Replay to which the calls are added.
+        Replay in which the calls are recorded.
     """
 
     def __init__(self, name: str, store: Store, told: Replay) -> None:

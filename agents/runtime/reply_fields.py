@@ -61,8 +61,8 @@ def read_fields(
     """Return the requested fields of a reply by name; a missing field is empty.
 
     If only one field was requested, and the reply has no parts and no JSON object, the whole reply is the
-    field's content. In the style ``"parts"``, an answer that names exactly one option becomes this option's
-    letter or text. The content of a field in `choices` becomes the choice that it names.
+    field's content. In the style ``"parts"``, the content of a field in `choices` becomes the choice that it
+    names; any other answer that names exactly one option becomes this option's letter or text.
     """
     found = _find_fields(text, fields, shape)
     if found is None:

@@ -75,7 +75,7 @@ class RequestDraws(ABC):
         TransientModelError
             If the call failed after all retries.
         FatalModelError
-            If the endpoint refuses in a way that no retry can change.
+            If a call failed, and every retry would fail.
         """
         if request.max_tokens is None:
             request = replace(request, max_tokens=OUTPUT_CAP)

@@ -36,7 +36,7 @@ def charge_before(store: Store, target: Target, budget: Budget) -> None:
 
 
 def read_used(store: Store, run_id: str) -> list[Usage]:
-    """Return a run's paid usage: the sum of its finished calls, then its charges for unanswered calls."""
+    """Return a run's paid usage: the sum over finished calls, then each charge for unanswered calls."""
     spent = _read_spent(store, run_id)
     return [spent, *store.runs.sum_charges(run_id)]
 

@@ -223,7 +223,7 @@ class SearchContext:
             return Replay()
 
     def rng(self, *names: object) -> np.random.Generator:
-        """Return the random generator of the step called `names`, the same in a resumed search."""
+        """Return the random generator of the step with these names, which is the same in a resumed search."""
         return np.random.default_rng(derive_seed(self.seed, *map(str, names)))
 
     def describe_labels(self) -> list[str]:

@@ -52,8 +52,7 @@ class AnswerGaps:
     def explain(self, value: float, low: float, high: float) -> str:
         """Return a warning that an interval may be invalid; empty if missing answers hardly matter.
 
-        Experts answered a question about every item of the search. The missing answers are about other items
-        of the study.
+        A search uses only items that experts answered, so its interval ignores items without an answer.
         """
         share = self.missing / max(1, self.asked)
         least, most = (1 - share) * value, (1 - share) * value + share
@@ -159,8 +158,8 @@ def draw_splits(
 
     Items of one cluster, and copies of an item, are in the same split. If they were not, a proposal could be
     scored on a patient or an item that it has seen in another split, and results would be biased upwards.
-    A cluster's probability of a split is the split's share of the items, whatever the size of the cluster. So
-    the number of items in a split varies by about the size of a cluster.
+    The probability that a cluster gets into a split is the split's share of the items, whatever the size of
+    the cluster. So the number of items in a split varies by about the size of a cluster.
 
     Raises
     ------
@@ -213,7 +212,7 @@ def _place(
     """Arrange groups of items in random order on a circle; return each group's first position, and the group.
 
     The circle has one position per item of `pool`, which is in random order. Its first item is at position 0,
-    so each position is equally probable as the first one of a group, whatever the size of the group.
+    so a group of any size begins at each position with the same probability.
     """
     if not pool:
         return []

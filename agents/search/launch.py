@@ -336,10 +336,9 @@ def _charge_before(study: Study, store: Store, search: str, budget: Budget) -> N
 
 
 def _end_as_named(context: SearchContext) -> Ended | None:
-    """Return the end of a search that stopped at a cap and named a winner, which can no longer change.
+    """Return the outcome of a search that stopped at a cap after its winner was named.
 
-    Returns None if no winner was named, or if finalists were recorded, because the search then ran to its
-    end.
+    Returns None if no winner was named, or if the search ran to its end, where it records its finalists.
     """
     events = context.archive.events
     if "winner" not in events or "finalists" in events:

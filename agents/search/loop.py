@@ -274,7 +274,7 @@ class _Slots:
 
 
 def _note_leaders(context: SearchContext, view: PolicyView) -> None:
-    """When a slot begins, record the best candidates that answered all selection items, for `converged`."""
+    """Record the best candidates in a view that answered all selection items; `converged` reads them."""
     ranked = view.board.ranked()
     done = context.find_complete(ranked)
     leaders = [c for c in ranked if c in done][:LEADERS]

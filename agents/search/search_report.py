@@ -305,7 +305,8 @@ def _difference(
 ) -> str:
     """Describe the difference between the accuracies of the winner and the start on the test items.
 
-    `estimates` are the two accuracies. The text also contains their difference if it is not the paired one.
+    The text states the difference estimated from pairs of answers. If the two accuracies in `estimates` have
+    another difference, the text states that difference too.
     """
     if len(predictions) < 2:
         return "the start workflow itself won"

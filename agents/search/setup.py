@@ -282,7 +282,10 @@ def prepare_search(
 
 
 def _adopt_optimiser(study: Study, section: SearchSection) -> SearchSection:
-    """Take temperature and length of the optimiser's replies from its entry, if it does not answer items."""
+    """Return the settings with the optimiser's temperature and token limit from its entry in study.toml.
+
+    If the optimiser is also the model that answers items, the settings are returned unchanged.
+    """
     name = optimiser_name(study, section)
     if not name or name == model_name(study, section.model):
         return section
@@ -434,7 +437,7 @@ def resume_search(study: Study, store: Store, search: str | None) -> SearchConte
 
 
 def _refuse_older(search: str, spec: Mapping[str, Any]) -> None:
-    """Raise an error if a search's earlier answers were made under other rules or with another prompt."""
+    """Refuse to resume a search with an erased example, or one that an incompatible version began."""
     if ERASED in spec:
         raise ConfigError(
             f"search {search}: the item of an example in its prompts was erased, so its answers cannot be "

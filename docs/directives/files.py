@@ -29,7 +29,7 @@ def show_file(app: Sphinx, name: str, text: list[str]) -> None:
 
 
 def lead_inside(app: Sphinx, name: str, text: list[str]) -> None:
-    """Rewrite relative links: to the page that shows the linked file, or relative to this page's folder."""
+    """Make relative links lead to the page that shows the linked file or, if none does, to the file."""
     folder = SHOWN.get(name, Path(app.env.doc2path(name))).parent
 
     def lead(link: re.Match[str]) -> str:

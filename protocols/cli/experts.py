@@ -33,7 +33,7 @@ def hand_over(
 ) -> Reassigned:
     """Reassign open questions; if they are on a server, also pull before and push afterwards.
 
-    `absence` is the reason for which the giver gets no more questions; empty if they do.
+    `absence` is the reason to record `giver` as absent; if empty, `giver` still gets new questions.
     """
     from oversight.protocols.people import note_absence
 

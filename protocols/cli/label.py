@@ -81,7 +81,7 @@ def route(args: argparse.Namespace, study: Study) -> None:
 
 
 def _tell_second(second: SecondDraw) -> str:
-    """Describe how many second questions were drawn, and how much narrower Two-phase should become."""
+    """Describe the drawn second questions, and how much they should narrow the interval of ``Two-phase``."""
     text = (
         f"{counted(len(second.questions), 'second question')} about {len(second.questions)} of "
         f"{counted(second.left, 'item')} answered no"

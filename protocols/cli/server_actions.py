@@ -106,7 +106,7 @@ def _check_watch(args: argparse.Namespace, study: Study) -> None:
 
 
 def show_status(args: argparse.Namespace, study: Study) -> None:
-    """Show questions and answers per expert, annotations that do not count, and control results."""
+    """Show each expert's progress and results on control questions, and annotations that do not count."""
     from rich.text import Text
 
     with Store(study.store_url) as store:

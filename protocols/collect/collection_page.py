@@ -183,15 +183,15 @@ def read_collection(study: Study, store: Store) -> dict[str, Any]:
     -------
     dict
         ``is_panel``: whether people choose among all options instead of answering yes or no. ``people``: list
-        with each person's ``name``, the fields of `QueueProgress`, ``per_hour``, the number of answers with a
-        time divided by the hours between the first and the last of them, and ``last``, the time of the last
-        (both None if unknown). ``asked, answered, open, foreign``: sums over all people. ``arrivals``: see
-        `_count_arrivals`. ``quarantine`` describes the annotations that do not count: ``of``
-        is their number, ``reasons`` maps each reason to a number, and ``rows`` has at most `MOST_SHOWN` of
-        them. ``next``: next steps, each a sentence and a command. ``campaign``: whether questions are on a
-        Label Studio server. ``deadline``: last day of the collection in ISO 8601, or None. ``items_drawn``:
-        None if all items are asked about; otherwise ``drawn``, the number of items drawn from a pool, ``of``,
-        the size of the pool, and ``text``, a sentence with both numbers.
+        with each person's ``name``, the fields of `QueueProgress`, ``per_hour``, the rate of answers with a
+        time from the first to the last of them, and ``last``, the time of the last (both None if unknown).
+        ``asked, answered, open, foreign``: sums over all people. ``arrivals``: see `_count_arrivals`.
+        ``quarantine`` describes the annotations that do not count: ``of`` is their number, ``reasons`` maps
+        each reason to a number, and ``rows`` has at most `MOST_SHOWN` of them. ``next``: next steps, each a
+        sentence and a command. ``campaign``: whether questions are on a Label Studio server. ``deadline``:
+        last day of the collection in ISO 8601, or None. ``items_drawn``: None if all items are asked about;
+        otherwise ``drawn``, the number of items drawn from a pool, ``of``, the size of the pool, and
+        ``text``, a sentence with both numbers.
     """
     panel = study.experts.is_panel
     try:

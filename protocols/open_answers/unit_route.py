@@ -69,8 +69,8 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
     """Draw units and experts if nothing was drawn yet, and add the due questions to the experts' queues.
 
     A drawn question is due if it was not asked yet, or if its expert said "not my field" and another expert
-    is next in line. With ``draw = "first no"``, the question about an answer's next unit is due only if all
-    earlier units of this answer are met.
+    is next in line. With ``draw = "first no"``, the question about an answer's next unit is due only after
+    the questions about its earlier units, if they found no error.
 
     Parameters
     ----------
@@ -142,10 +142,13 @@ def draw_units(
     Parameters
     ----------
     judge
-        Probability, from a judge, that each unit of the frame's table is met; NaN (unknown) counts as 0.5.
+        A judge's probability that the answer meets the unit, one per row of the frame's table; NaN (unknown)
+        counts as 0.5.
 
     Raises
     ------
+    BadInput
+        If no question was drawn because `questions` is too small.
     DataError
         If a field has no expert in the roster, or an expert would get more questions than the roster allows.
     """

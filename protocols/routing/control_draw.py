@@ -286,7 +286,7 @@ def _draw_gold(
 def _control(
     seed: int, kind: ControlKind, item: str, option: int, expert: str, n_options: int, original: str = ""
 ) -> ControlQuestion:
-    """Make a control question; its id is not sealed yet and has the format of all question ids."""
+    """Make a control question, whose id is not sealed yet."""
     name = control_id(kind, seed, item, option, expert)
     return ControlQuestion(name, kind, item, option, expert, n_options, seed, original)
 

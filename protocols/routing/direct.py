@@ -1,4 +1,4 @@
-"""Compare a model directly with the average annotator by asking the experts of classes.
+"""Compare a model directly with the average annotator by asking experts about single classes.
 
 One annotator per item is drawn. If the model gives the same label, no question is asked. On other items,
 experts are asked about the two labels one after the other (`Sequential`) until it is known which label is

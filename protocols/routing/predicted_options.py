@@ -269,7 +269,7 @@ class Sequential:
         return _weigh_options(self, items, [self.guesses.get(model, 0.5) for model in self.predictions])
 
     def route(self, items: Sequence[Item]) -> list[Question]:
-        """Return the first wave: the most likely predicted option of every item."""
+        """Return the first wave of questions, about every item's most likely predicted option."""
         return self.next_questions(items, ())
 
     def next_questions(self, items: Sequence[Item], answers: Iterable[Answer]) -> list[Question]:

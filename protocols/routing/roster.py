@@ -93,10 +93,9 @@ class Roster:
         raise self.error("name", told)
 
     def without(self, absences: Mapping[str, bool]) -> Roster:
-        """Return a copy of the roster in which the experts named in `absences` are marked as away.
+        """Return a copy of the roster in which `away` is True for the experts named in `absences`.
 
-        `absences` maps a name to whether the absence is permanent. Experts whose absence is permanent are
-        also marked as absent.
+        `absences` maps a name to whether the absence is permanent; if so, `absent` is True too.
         """
         check_mapping("absences", absences, "expert → whether for good")
         experts = (

@@ -34,7 +34,7 @@ _PATIENCE, _MOMENT = 100, 0.002
 
 
 def main() -> None:
-    """Serve until the host closes the connection."""
+    """Start and end sessions on the host's messages, until the host closes the connection."""
     control = socket.socket(fileno=0)
     for name in _WARM:
         __import__(name)

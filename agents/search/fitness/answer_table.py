@@ -86,12 +86,12 @@ class AnswerTable:
         row.tokens[places] = [p.input_tokens + p.output_tokens for p in predictions]
 
     def put_columns(self, found: CandidateColumns) -> None:
-        """Store answers that were read from the database as columns."""
+        """Store columns of answers that were read from the database."""
         row, places = self._open_row((found.candidate, found.replicate)), self._find(found.items)
         row.option[places], row.status[places], row.tokens[places] = found.option, found.status, found.tokens
 
     def _open_row(self, key: Key) -> _Row:
-        """Return the row with this key, to be changed; create it if it is missing, and count the change."""
+        """Return the row with this key, created if missing, and count one change of the row."""
         self.changes[key] += 1
         self.version += 1
         return self.rows.setdefault(key, _Row(len(self.places) + 1))
@@ -107,8 +107,8 @@ class AnswerTable:
     def options(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
         """Return the chosen options, shape (candidates, items).
 
-        The value is `FAILED` if an answer is missing, and if it is left out (`is_left_out`). Any other answer
-        without an option has the value `UNREADABLE` and counts as wrong.
+        The value is `FAILED` if an answer is missing or left out (`is_left_out`). Any other answer without an
+        option has the value `UNREADABLE` and counts as wrong.
         """
         option, status = (self._take(column, ids, items, replicate) for column in ("option", "status"))
         gone = (status == _ABSENT) | self._is_excused(status, ids, items, replicate)

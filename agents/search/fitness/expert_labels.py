@@ -213,10 +213,10 @@ def find_rates(counts: ClassCounts) -> dict[str, float]:
 def _read_classes(
     items: Sequence[Item], labels: LabelColumns, *, with_open: bool = True
 ) -> tuple[IntArray, BoolArray, list[tuple[str, str]]]:
-    """Return, for each question about these items, the item's position, an answered flag and two classes.
+    """Return each question's item (by position), whether it was answered, and two names for its class.
 
-    The first class is the option's text. The second is the question's expert, which counts as the class if
-    the text is rare.
+    The first name is the option's text. The second contains the name of the question's expert, and is used if
+    the option's text is rare.
     """
     asked, answered = read_questions(labels, with_open=with_open)
     rank = _ranks([item.id for item in items], labels)[asked.item]

@@ -259,10 +259,10 @@ class Adas(ModelPolicy):
 
 
 class _LeaderPolicy(ModelPolicy, ABC):
-    """A proposer that draws a parent by the candidates' posterior and changes one thing in the parent."""
+    """A proposer that draws a parent from the archive and changes one thing in the parent."""
 
     async def propose(self, view: PolicyView) -> Proposal:
-        """Propose one change to one parent."""
+        """Draw a parent, and let the optimiser change it."""
         parent = draw_leader(view)
         talk = Conversation.begin(self.optimiser, self.name, view.slot)
         told = {
@@ -302,7 +302,7 @@ class AFlow(_LeaderPolicy):
     name: str = "aflow"
 
     async def change(self, view: PolicyView, parent: str, talk: Conversation, told: Fields) -> Fields:
-        """Ask for a change; if the change was tried before, ask once for a different one."""
+        """Ask the optimiser for a change; if it was tried before, ask once for a different one."""
         board = [view.candidates[c] for c in view.board.ids]
         prompt = render_template(
             "aflow",
@@ -332,7 +332,7 @@ class Reflect(_LeaderPolicy):
     name: str = "reflect"
 
     async def change(self, view: PolicyView, parent: str, talk: Conversation, told: Fields) -> Fields:
-        """Ask for one diagnosis and one change."""
+        """Ask the optimiser for the main cause of refuted answers, and for a change that repairs it."""
         wrong = doubt(view.board.accuracy(view.board.standing(parent).mean), view.board.avoided(parent))
         cases = await describe_cases(view, parent, with_calls=True)
         prompt = render_template("reflect", **told, doubt=f"{100 * wrong:.0f} %", cases=cases)

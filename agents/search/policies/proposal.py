@@ -194,5 +194,5 @@ def published_probabilities(scores: FloatArray) -> FloatArray:
 
 
 def choose(p: FloatArray, rng: np.random.Generator) -> int:
-    """Draw one index with probabilities p; the result depends only on p and one number of `rng`."""
+    """Draw one index with probabilities p, using one random number from `rng`."""
     return min(int(np.searchsorted(np.cumsum(p), rng.random(), side="right")), len(p) - 1)

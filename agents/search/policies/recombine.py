@@ -155,7 +155,7 @@ def _renamed(tree: ast.Module, names: Mapping[str, str]) -> ast.Module:
 
 
 def _import_vote(tree: ast.Module) -> str:
-    """Add the imports that votes need, after the docstring, and return the source."""
+    """Add the imports that a vote needs below the module's docstring, and return the source."""
     place = int(bool(tree.body) and _is_docstring(tree.body[0]))
     lines = "import asyncio\nfrom oversight.agents.workflow import vote"
     have = {ast.unparse(s) for s in tree.body if isinstance(s, _IMPORTS)}

@@ -143,7 +143,7 @@ def _tasks(file: str | Path) -> list[Any]:
 class _ExportReader:
     """Reads tasks of exports, and checks who answered them.
 
-    `users` and `numbers` record which user number is which expert, and the reverse.
+    `users` maps user numbers to experts, and `numbers` maps experts to user numbers.
     """
 
     by_id: Mapping[str, Pending]
@@ -192,7 +192,7 @@ class _ExportReader:
         return Response(asked.id, asked.expert, judged.value or "", SOURCE, judged.comment)
 
     def _check_texts(self, data: Mapping[str, Any], asked: Pending, wrong: _Wrong) -> None:
-        """Raise an error if a task shows another text or question than a push or an export writes."""
+        """Raise an error if a task shows another text or question than a push or an export would write."""
         if self.texts is None:
             return
         item = self.items[asked.item_id]
@@ -206,7 +206,10 @@ class _ExportReader:
                 raise wrong(f"data.{column}", f"{told}; the answer may belong to another question")
 
     def _check_author(self, author: int, told: object, place: int, asked: Pending, wrong: _Wrong) -> None:
-        """Raise an error if a user is not the asked expert, by e-mail address or, without it, by number."""
+        """Raise an error if the user who answered is not the asked expert.
+
+        Users are identified by e-mail address or, if the export has none, by number.
+        """
         email = strip_mark(str(told.get("email", ""))) if isinstance(told, Mapping) else ""
         if email and email not in self.emails:
             raise wrong("completed_by", f"the user {email} is not an expert of the roster")

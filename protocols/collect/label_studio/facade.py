@@ -95,12 +95,12 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
         return store.content.add_questions(seal_questions(store.controls.ensure_key(), fresh))
 
     def pull(self, *, full: bool = False) -> list[Answer]:
-        """Fetch changes and return all answers of the study."""
+        """Fetch changed annotations, and return all answers of the study."""
         self.campaign.pull(full=full)
         return self.campaign.store.content.read_answers()
 
     def ratings(self, *, full: bool = False) -> list[Rating]:
-        """Fetch changes and return all ratings of the panel."""
+        """Fetch changed annotations, and return all ratings of the panel."""
         self.campaign.pull(full=full)
         return self.campaign.store.panel.read_ratings()
 

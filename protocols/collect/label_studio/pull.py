@@ -277,7 +277,7 @@ def _mark_moved(annotation: Revision, reason: Reason | None) -> Revision:
 
 
 def _keep_author(annotation: Revision, last: Revision | None) -> Revision:
-    """Return `last` if the only change is that author or editor is missing, otherwise the annotation."""
+    """Return `last` if `annotation` only lost its author or editor since then, otherwise `annotation`."""
     if last is None or None not in (annotation.author, annotation.editor):
         return annotation
     said = annotation.result, annotation.cancelled, annotation.version.endswith("-moved")
@@ -287,7 +287,7 @@ def _keep_author(annotation: Revision, last: Revision | None) -> Revision:
 
 
 def _is_forgotten(annotation: Revision | None, live: Mapping[int, Revision]) -> bool:
-    """Whether the stored texts of an annotation were erased, and the annotation did not change since."""
+    """Whether the stored texts of an annotation were erased, and the annotation is still the same."""
     last = None if annotation is None else live.get(annotation.annotation_id)
     return (
         last is not None

@@ -47,8 +47,8 @@ class QueueShare:
 def share_queues(store: Store) -> QueueShare:
     """Compute the share of the queue that the slowest expert has reached.
 
-    A reassigned question stays in the queue of the expert for whom it was drawn, but is named with the expert
-    who has it now. Control questions and second questions are ignored.
+    A reassigned question counts in the queue of the expert for whom it was drawn, but the result lists it
+    under the expert who has it now. Control questions and second questions are ignored.
     """
     order = store.columns.read_order()
     if not order.experts:

@@ -142,14 +142,14 @@ def check_stored(row: Row, column: str, stored: str, again: str) -> None:
 
 
 class Comments:
-    """Counts comments that are left out: without an answer, or after another one on the same question."""
+    """Counts comments that are left out: without an answer, or different from an earlier comment."""
 
     def __init__(self) -> None:
         self._first = dict[str, int]()
         self._left = self._alone = 0
 
     def count_alone(self, comments: Iterable[object]) -> None:
-        """Count the comments among the cells of rows without an answer."""
+        """Count the non-empty ones among these comments, whose rows have no answer."""
         self._alone += sum(bool(str(comment or "").strip()) for comment in comments)
 
     def record_comments(self, ids: Iterable[str], comments: Iterable[str]) -> None:
@@ -208,7 +208,7 @@ def unknown_id(row: Row, column: str, what: str) -> DataError:
 
 
 class AskedQuestions:
-    """Looks up asked questions by id: here in memory; computes exported texts from `items`."""
+    """Looks up asked questions in memory by id, and computes their exported texts from `items`."""
 
     def __init__(
         self, questions: Mapping[str, Question], items: Mapping[str, Item], question_text: str | None = None

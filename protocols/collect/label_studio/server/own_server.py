@@ -42,7 +42,7 @@ _KEPT = {"HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "SSL_CERT_DIR", "SSL_CERT_FI
 
 
 def require_client() -> None:
-    """Check that the client library for a server is installed.
+    """Check that the client library of Label Studio is installed.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def require_client() -> None:
 
 
 def find_home() -> Path:
-    """Return the directory of Label Studio's environment and servers."""
+    """Return the directory of Label Studio's environment and of its empty database."""
     folder = cache_dir() / "label-studio"
     folder.mkdir(exist_ok=True)
     return folder
