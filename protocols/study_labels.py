@@ -271,7 +271,10 @@ def _route_questions(
 
 
 def _find_common_options(study: Study, roster: Roster) -> tuple[str, ...]:
-    """Return the options that all items share; empty if items differ, or every expert judges all options."""
+    """Return the options that all items share.
+
+    Returns an empty tuple if items have different options, or if every expert may judge any option.
+    """
     if roster.classes == (ANY_CLASS,):
         return ()
     items = stream_items(study)

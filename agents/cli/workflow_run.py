@@ -90,7 +90,7 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
                 "calls_cached": spent.cached,
                 "answer_tokens": sum(u.tokens for u in store.runs.sum_answers(target.spec.id)),
                 "guessed": spent.guessed,
-                "over_limit": 0,  # unknown, because tokens are stored per answer, not per call
+                "over_limit": 0,  # not counted, because tokens are stored per answer, not per call
             }
     return results, _describe_results(results)
 

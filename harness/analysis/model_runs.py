@@ -187,7 +187,10 @@ def _describe_sample(wanted: RequestedItems) -> dict[str, Any]:
 
 
 def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
-    """Summarise a run: answers by status and reason, tokens, cost; `asked` is the number of new answers."""
+    """Summarise a run: its answers by status and reason, tokens and cost.
+
+    `asked` is the number of answers that this command added.
+    """
     runs, run = store.runs, target.spec.id
     usage, by_status = runs.sum_usage(run), runs.count_samples(run)
     limit = target.spec.max_tokens

@@ -191,7 +191,7 @@ def _tells(name: str, look: ColumnLook, *, own: bool) -> bool:
 
 
 def names_truth(name: str, *, own: bool) -> bool:
-    """Whether a column's name is a usual name of the true option.
+    """Whether columns with this name usually hold the true options.
 
     `own` says whether every item has its own options.
     """

@@ -615,7 +615,7 @@ class OpenStudy:
         The model's estimate may then be too high. Comments, docstrings and layout do not make a workflow
         another one.
         """
-        try:  # the template of a workflow's run is a JSON object
+        try:  # a workflow's run stores a JSON object in place of a prompt template
             workflow = json.loads(self.runs.runs[name]["spec"]["template"])
         except ValueError:
             return ""

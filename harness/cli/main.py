@@ -260,7 +260,7 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
             signal.signal(number, signal.SIG_IGN)
         sys.stderr.write("\noversight: stopped; run the same command again to continue\n")
         return stop.exit_code if isinstance(stop, Stopped) else 130
-    except BrokenPipeError as error:  # a subprocess closed its pipe; standard output is handled elsewhere
+    except BrokenPipeError as error:  # from a subprocess; a closed standard output is handled elsewhere
         sys.stderr.write(f"oversight: a pipe broke before the work was done: {error}\n")
         return 1
     except OSError as error:

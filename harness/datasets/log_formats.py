@@ -269,7 +269,7 @@ def _key_of(answer: ForeignAnswer) -> _Key:
 def _refuse_second(
     portion: Sequence[ForeignAnswer], keys: Sequence[_Key], lines: dict[_Key, int], path: Path
 ) -> None:
-    """Raise the error for the first answer whose key occurred before, in this or an earlier portion."""
+    """Raise DataError if an answer's key occurred before, in this portion of the log or an earlier one."""
     for answer, key in zip(portion, keys, strict=True):
         if key in lines:
             name = answer.id or answer.text[:40]

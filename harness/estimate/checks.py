@@ -228,8 +228,8 @@ class CheckInput:
 def deflate_for_clusters(p: float, values: FloatArray, cluster: IntArray | None, alpha: float) -> float:
     """Return the p-value of a test that took clustered items as independent, corrected for the clusters.
 
-    The normal quantile of `p` is multiplied by √(n_eff/n) (`effective_size`). Tests of the draw need no
-    correction, because options are drawn independently for every item.
+    The normal quantile of `p` is multiplied by √(n_eff/n) (`effective_size`). Tests of
+    whether options were drawn at random need no correction, because every item's draw is independent.
 
     Parameters
     ----------

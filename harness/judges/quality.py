@@ -241,9 +241,9 @@ def _bias(p: FloatArray, questions: JudgedQuestions, level: float) -> Measure:
 
 
 def area_under_curve(p: FloatArray, questions: JudgedQuestions, level: float = 0.95) -> Measure:
-    """Return the area under the ROC curve of `p`, shape (R,): P(p is larger for a "yes" than for a "no").
+    """Return the area under the ROC curve of the probabilities `p`, which have the shape (R,).
 
-    Ties count by half.
+    It is the probability that `p` is larger for a "yes" than for a "no"; a tie counts as one half.
 
     Examples
     --------

@@ -183,7 +183,7 @@ class SearchReport(Displayable):
         return "q" if self.fitness == "raw" else "accuracy"
 
     def by_id(self, name: str) -> SearchedCandidate:
-        """Return the candidate with an id."""
+        """Return the candidate whose id is `name`."""
         return next(c for c in self.candidates if c.id == name)
 
 

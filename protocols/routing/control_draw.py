@@ -253,9 +253,9 @@ def _draw_gold(
     """Yield questions on gold items in random order, half of them about the true option.
 
     If more questions are needed than there are gold items, each item is used a second time. The second
-    question is about a false option if the first was about the true option, and vice versa. The option's
-    expert is drawn as for the study's questions. So experts have the same overall error rates on gold items
-    and on the study's items, if these items are similar.
+    question is about a false option if the first was about the true option, and vice versa. The expert who
+    judges the option is drawn with the same probabilities as for the study's questions. So the error rates
+    on gold items equal those on the study's items if these items are similar.
     """
     by_id = sorted(gold, key=lambda g: g.item.id)
     truth = {g.item.id: g.truth for g in by_id}

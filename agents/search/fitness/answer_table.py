@@ -30,8 +30,8 @@ Key = tuple[str, int]
 class AnswerCounts:
     """Counts over the answers of each of M candidates; all arrays have shape (M,).
 
-    `answers` counts all answers; `failed` counts failed answers that scores leave out; `no_option` counts
-    answers without an option, which are wrong in the scores. `tokens` is the sum of input and output tokens.
+    `answers` counts all answers; `failed` counts the failed answers that scores leave out; `no_option` counts
+    answers that name no option, which are scored as wrong. `tokens` is the sum of input and output tokens.
     """
 
     answers: IntArray

@@ -115,7 +115,7 @@ def find_changes(
     before, after = _flatten(frozen["settings"]), _flatten(later["settings"])
     unset = _flatten(_defaults())
     found = []
-    for settings in (before, after):  # a setting of older versions; recorded analyses are checked instead
+    for settings in (before, after):  # only older versions had this setting; `verify` checks each analysis
         settings.pop("estimate.looks", None)
     for name in dict.fromkeys([*before, *after]):
         # A missing setting had its default, because the version that froze the design did not have it.

@@ -118,7 +118,7 @@ PATIENCE = 3
 MALFORMED_IN_A_ROW = 20
 """Number of unreadable replies in a row after which unreadable replies are not retried any more."""
 
-_LONGEST_UNDER_A_LIMIT = 1.0  # maximum seconds between retries while a rate limit also delays calls
+_LONGEST_UNDER_A_LIMIT = 1.0  # maximum seconds between retries if a rate limit delays calls already
 _LOGGER = logging.getLogger(__name__)
 _random = random.Random()  # noqa: S311  spreads retries over time
 

@@ -124,7 +124,7 @@ class ColumnRepository(Repository):
         return sorted(names - {SECOND_QUESTIONS})
 
     def count_options(self) -> dict[int, int]:
-        """Return number of options → number of items that have this number of options."""
+        """Return a dictionary from each number of options to the number of items that have it."""
         return self._once("options", self._count_options)
 
     def _count_options(self) -> dict[int, int]:

@@ -672,7 +672,7 @@ PREDICTION = make_table(
 # The probabilities that a judge gave to the options of an item, in option order.
 _JUDGED = "run_id str, item_id str, probabilities tuple"
 VECTOR = make_table("judge_probability", _JUDGED, "run_id item_id", refers=_OF_RUN | _OF_ITEM)
-# Usage of a run that belongs to no stored prediction. `kind` is "reserved" for one unfinished answer (the row
+# A run's usage that belongs to no stored prediction. `kind` is "reserved" for one unfinished answer (the row
 # is removed when the answer is stored), "under way" for all unfinished calls of a workflow run, "paid" for
 # its finished calls, and "charged" for usage that never led to an answer.
 LEDGER = make_table(
