@@ -26,7 +26,7 @@ def pool_text(drawn: int, size: int) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a question to append to an error, as in ``; did you mean 'route'?``; empty if no name is similar."""
+    """Return the suffix ``; did you mean 'route'?`` for an error, or an empty text if no name is similar."""
     from difflib import get_close_matches
 
     by_plain = {each.casefold(): each for each in known}
