@@ -1,4 +1,4 @@
-"""A metric for inspect-ai: a model's accuracy and its interval, which the scores contain.
+"""A metric for inspect-ai that reads a model's accuracy and its interval from the scores.
 
 inspect-ai finds the metric through this project's entry point, as ``oversight/expert_accuracy``. The metric
 is registered at its first use, so that importing this module does not require inspect-ai.
@@ -31,9 +31,9 @@ def _register() -> Any:
 
 
 def make_metric() -> Callable[[Sequence[Any]], dict[str, float]]:
-    """Make the metric for inspect-ai: the numbers of `oversight estimate`, which the scores contain.
+    """Return a metric for inspect-ai that reads the numbers of `oversight estimate` from the scores.
 
-    The metric's `holds` is 0 if the interval may not hold; a warning gives the reason.
+    Its value `holds` is 0 if the interval may not hold; a warning gives the reason.
     """
 
     def measure(scores: Sequence[Any]) -> dict[str, float]:

@@ -228,7 +228,7 @@ def study_of(args: argparse.Namespace) -> Study:
 def parse_numbers(
     option: str, text: str, needed: Mapping[str, type], known: Mapping[str, type] | None = None
 ) -> dict[str, Any]:
-    """Parse a JSON object of numbers. All `needed` names must occur, `known` names are optional.
+    """Parse a JSON object of numbers. It must have all `needed` names, and may have the `known` names.
 
     `needed` and `known` map each name to ``int``, if the number must be whole, or ``float``.
 

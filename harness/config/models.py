@@ -155,7 +155,7 @@ class ModelSection(Section):
     @model_validator(mode="before")
     @classmethod
     def _take_stop(cls, table: Any) -> Any:
-        """Take `stop` out of `extra`, because calls of workflows have their own."""
+        """Move `stop` from `extra` to the field `stop`, which calls of workflows replace by their own."""
         extra = table.get("extra") if isinstance(table, dict) else None
         if not (isinstance(extra, dict) and "stop" in extra):
             return table

@@ -131,9 +131,9 @@ class OpenSection(Section):
     splitter
         Entry of ``[models]`` that finds the claims of an answer.
     draw
-        How questions are drawn: with ``"equal"``, all units have the same probability; with ``"judge"``, it
-        is in proportion to a judge's uncertainty; with ``"first no"``, the units of an answer are asked about
-        one after another until an expert says no.
+        How questions are drawn: with ``"equal"``, about equally many per answer; with ``"judge"``, more about
+        units of which a judge is unsure; with ``"first no"``, the units of an answer are asked about one
+        after another until an expert says no.
     judge
         Source of the probability that a unit is met: an entry of ``[models]``, or a file with the columns
         item, model, unit, probability.
@@ -188,9 +188,9 @@ class SearchSection(Section):
     keep
         Shares of all proposals that are kept after each rung.
     parity
-        Score of the published agent search, which is then repeated: the share of answers that experts do not
-        refute (``"raw"``), or accuracy as the mean of transformed answers (``"transformed"``). If unset, this
-        project's search runs, and ranks proposals by accuracy estimated by maximum likelihood.
+        If set, the published agent search is repeated with this score: the share of answers that experts do
+        not refute (``"raw"``), or accuracy as the mean of transformed answers (``"transformed"``). If unset,
+        this project's search runs, and ranks proposals by accuracy estimated by maximum likelihood.
     labels
         Experts' answers that the search uses: all answers (``"all"``), or only noes. With ``"no"``, items
         with a yes are left out; with ``"drawn"``, a yes is replaced by a no about a random wrong option.

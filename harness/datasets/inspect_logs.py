@@ -108,9 +108,9 @@ def _place_letter(answer: str | None, options: Sequence[str]) -> str | int | Non
 def _read_shuffled(answer: ForeignAnswer, scores: Mapping[str, Any], *, shuffles: bool) -> ForeignAnswer:
     """Decide how to read an answer to choices that may have been shuffled.
 
-    inspect-ai restores the original order of the choices only if its solver read an answer, which its scorer
-    ``choice`` then states. If it read none, letters denote the choices in the order that this scorer recorded
-    or that the prompt lists. If neither exists, letters have no meaning, and the reply is unreadable.
+    inspect-ai restores the original order of the choices only if its solver read an answer; its scorer
+    ``choice`` then states this answer. If the solver read none, letters denote the choices in the order that
+    the scorer recorded or that the prompt lists. Without such an order, the reply is unreadable.
     """
     shown = {name: str(s["explanation"]) for name, s in scores.items() if _is_shuffled(s)}
     chosen = next(
@@ -183,7 +183,7 @@ def _system_texts(sample: Row) -> str:
 def _last_sent(sample: Row) -> str:
     """Return the last user message that was sent, because a solver can add options to the input.
 
-    Without such a message, return the last of the input.
+    Without such a message, return the last user message of the input.
     """
     for given in (sample.find_field("messages"), sample.find_field("input")):
         turns = [m for m in given if m.get("role") == "user"] if isinstance(given, list) else []

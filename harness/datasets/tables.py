@@ -330,10 +330,10 @@ def _read_class(row: Row, column: str, classes: Mapping[str, Any] | None) -> str
 
 
 def _name_numbers(labels: Iterable[str], file: object) -> dict[str, str]:
-    """Return label → class for labels that are whole numbers: ``1.0`` and ``1`` are one class.
+    """Return label → class if all labels are whole numbers, so that ``1.0`` and ``1`` are one class.
 
-    If other labels are no whole numbers, the result is empty. Raises DataError if two labels are then the
-    same number, because they may be different classes, such as versions.
+    If one of the labels is not a whole number, the result is empty. Raises DataError if two labels are then
+    the same number, because they may be different classes, for example the version numbers 1 and 1.0.
     """
     found = {said: trim_number(said) for said in dict.fromkeys(labels)}
     whole = {said: number for said, number in found.items() if number is not None}

@@ -193,7 +193,7 @@ def _store_answered(store: Store, judge: tuple[str, str, str], found: _Replies) 
 
 
 async def _ask_all(client: HttpClient, model: str, items: Sequence[Item], kind: str) -> _Replies:
-    """Ask about all items, and return the replies."""
+    """Ask the endpoint about each item, then close the client. Returns replies and errors by item id."""
     try:
         asked = (_ask(client, model, item, kind) for item in items)
         found = await asyncio.gather(*asked, return_exceptions=True)

@@ -204,7 +204,7 @@ def _corrected_table(report: JudgeReport) -> Table:
 
 
 def _mark_lines(report: JudgeReport) -> list[str]:
-    """Return a line for every judge or model, and reason, whose intervals may not hold."""
+    """Return a line for each judge or model whose intervals may not hold, with the reason."""
     marked = [f"{one.name}: (!) may not hold: {one.why}" for one in report.judges if not one.holds]
     marked += [
         f"{one.model}: {caution_text(e)}"

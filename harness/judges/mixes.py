@@ -19,7 +19,7 @@ _JUDGE, _POOL = "judge", "pool"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PricedPlan:
-    """One way to reach the half-width, with its cost.
+    """One way to reach the planned half-width of an interval, with its cost.
 
     Attributes
     ----------

@@ -174,7 +174,7 @@ class WeighedJudges(Judges):
         return super().estimate(model, setting)
 
     def make_working(self, items: IntArray) -> WorkingMaker:
-        """Return a function that computes working distributions from judges and the other models' votes."""
+        """Return a function that combines judges and the other models' votes, see `weigh_judges`."""
         others = [vote for name, vote in self._votes.items() if name != self._of]
         return weigh_judges([one.take(items) for one in (*self._judges, *others)])
 
@@ -359,7 +359,7 @@ def _correct(
 
 
 def _read_accuracies(opened: OpenStudy, models: Sequence[str], level: float) -> dict[str, Estimate | None]:
-    """Return each model's accuracy as ``oversight estimate`` shows it; empty if it can estimate none."""
+    """Return each model's accuracy as ``oversight estimate`` shows it; empty if the estimation fails."""
     options = replace(EstimateOptions.of_study(opened.study), level=level, metrics=(), costs=None)
     try:
         report = report_study(opened.store, opened.study, runs=models, options=options)
@@ -449,7 +449,10 @@ def _hold(
 def _group(
     opened: OpenStudy, by: str, models: Mapping[str, PredictionColumns], questions: JudgedQuestions
 ) -> list[tuple[str, BoolArray]]:
-    """Group questions by a column of the items, or by predicting model. Returns pairs (name, mask)."""
+    """Group questions by a column of the items, or by the model that predicts the option asked about.
+
+    Returns pairs (name of the group, mask of its questions).
+    """
     if by == BY_MODEL:
         chosen = {name: one.option[questions.item] == questions.option for name, one in models.items()}
         if len(chosen) < 2:

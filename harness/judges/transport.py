@@ -227,7 +227,11 @@ def _low_half(f: FloatArray) -> BoolArray:
 
 
 def _until_enough(low: int, high: int) -> int | None:
-    """Return how many further questions give both parts `LEAST_ANSWERS` answers at the present shares."""
+    """Return how many further questions are needed until each part has `LEAST_ANSWERS` answers.
+
+    The two parts are assumed to keep their present shares of the answers. None if more than `MOST_QUESTIONS`
+    are needed.
+    """
     needed = LEAST_ANSWERS * (low + high) / max(min(low, high), 1e-9) - (low + high)
     return int(np.ceil(needed)) if needed <= MOST_QUESTIONS else None
 

@@ -74,12 +74,12 @@ class OptionUtilities(OptionLogit):
         return found
 
     def slopes(self, every: FloatArray, asked: IntArray) -> FloatArray:
-        """Return the derivatives of log p at the asked options, shape (N, F)."""
+        """Return the derivative of log p of each asked option by each parameter, shape (N, F)."""
         return np.asarray(self.x[np.arange(len(asked)), asked] - np.einsum("nk,nkf->nf", every, self.x))
 
 
 def weigh_judges(judges: Sequence[JudgeProbabilities]) -> WorkingMaker:
-    """Return a function that computes items' working distributions from the judges' probabilities.
+    """Return a function that combines the judges' probabilities into one distribution per item.
 
     Examples
     --------

@@ -56,7 +56,7 @@ _CERTAIN = 1 - 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draw:
-    """Questions to ask; one row per question and expert in its queue. Columns have shape (Q,).
+    """Questions to ask; one row per question and expert in the question's queue. Columns have shape (Q,).
 
     With the scheme "first no", a question that belongs to several answers has rows for each answer; with the
     other schemes, it has rows for only one answer.
@@ -222,7 +222,10 @@ def _fill(size: FloatArray, cost: IntArray, n: int) -> FloatArray:
 def _draw_cells(
     table: UnitTable, n: int, judge: FloatArray | None, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray]:
-    """Draw cells. Returns, for each drawn question, one row of the table and the probability of its cell."""
+    """Draw cells, which the module's docstring defines.
+
+    Returns, for each question of the drawn cells, one row of the table and the probability of the cell.
+    """
     cell = _find_cells(table)
     chance = _cell_chances(table, cell, n, judge)
     first = np.unique(cell, return_index=True)[1]
@@ -250,7 +253,7 @@ def systematic(chance: FloatArray, start: float) -> BoolArray:
 def _draw_items(
     table: UnitTable, n: int, judge: FloatArray | None, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray, IntArray]:
-    """Draw as many items as surely need at most `n` questions.
+    """Draw the largest number of items that never needs more than `n` questions.
 
     Returns the drawn items' rows, a probability per row, and a place per row. The probability is that of two
     things together: the row's item is drawn, and the row's unit is first in its answer's order. The place is

@@ -288,7 +288,7 @@ class _Maker:
 
     @property
     def erring(self) -> list[ErrorRates]:
-        """Error rates that give a reason for doubt: the first, and others with wrong replies."""
+        """Error rates that can put estimates in doubt: the first rates, and others with a wrong reply."""
         return [rates for place, rates in enumerate(self.rates) if rates.wrong or not place]
 
     def make(self, metric: str, model: str, other: str | None, field: str | None) -> OpenEstimate:
@@ -329,7 +329,7 @@ class _Maker:
         )
 
     def _fill(self, nothing: OpenEstimate, sides: list[ModelUnits]) -> OpenEstimate:
-        """Compute value and interval of `nothing`, an estimate that has only names and counts."""
+        """Return `nothing`, an estimate that has only names and counts, with its value and interval added."""
         least, negatives = self._combine(nothing, sides, LOW, HIGH)
         is_bounded = nothing.metric in (NO_ERROR, BY_ITEM)
         is_known = not (least.open if is_bounded else nothing.missing)

@@ -91,7 +91,7 @@ class ErrorRates:
 
     @property
     def is_useful(self) -> bool:
-        """Whether a correction is possible: replies are informative even at the lower ends of s and t."""
+        """Whether a correction is possible: s + t exceeds 1 even at the lower ends of both intervals."""
         return self.yes_for_yes[0] + self.no_for_no[0] - 1 > _LEAST_YOUDEN
 
     def correct(self, value: float, negatives: Sequence[float]) -> tuple[float, float, float]:
@@ -133,8 +133,9 @@ class ErrorRates:
 def find_rates(experts: Sequence[ExpertReplies]) -> tuple[ErrorRates, ...]:
     """Return the error rates of all experts together, computed from gold units and from pairs of replies.
 
-    Estimates are corrected by the first rates. These are from gold units, unless no reply to gold was wrong,
-    the gold units are too few for a correction, and pairs of replies exist.
+    Estimates are corrected by the first rates. Rates from gold units come first, unless no reply to gold was
+    wrong, the gold units are too few for a correction, and the pairs have differing replies or suffice for a
+    correction.
     """
     both = next((found for found in experts if found.expert == ""), None)
     if both is None:

@@ -363,7 +363,7 @@ def _match_file(study: Study, frame: Frame) -> dict[tuple[str, str], float]:
 
 
 def _spread(probabilities: FloatArray, table: UnitTable, judgements: Judgements) -> FloatArray:
-    """Return the probability of each row of `judgements`, given that of each row of `table`."""
+    """Return the probability for each row of `judgements`; `probabilities` has one per row of `table`."""
     known = dict(zip(table.pairs, probabilities.tolist(), strict=True))
     return np.array([known[row] for row in judgements.pairs])
 

@@ -104,6 +104,6 @@ def read_judge(study: Study, store: Store, frame: Frame) -> dict[tuple[str, str]
 
 
 def _name_question(answer: StoredAnswer, unit: StoredUnit) -> str:
-    """Return the name of a question to the judge, the same for equal units of equal answers to an item."""
+    """Return a name for the question to the judge; equal units of equal answers to an item share a name."""
     told = "\x1f".join((answer.item_id, answer.text, unit.text))
     return f"{UNIT_PREFIX}judge-{sha256(told.encode()).hexdigest()[:16]}"

@@ -76,7 +76,7 @@ def object_column(values: Iterable[Any]) -> ObjectArray:
 
 
 def check_points(table: UnitTable) -> None:
-    """Refuse answers to an item whose units have no positive points.
+    """Refuse a table with an answer of which no unit has positive points.
 
     Raises
     ------
@@ -164,7 +164,7 @@ class Judgements(UnitTable):
         return found
 
     def append(self, other: Judgements) -> Judgements:
-        """Return the rows of both tables."""
+        """Return one table with the rows of both."""
         both = ((column.name, [getattr(x, column.name) for x in (self, other)]) for column in fields(self))
         return Judgements(**{name: np.concatenate(parts) for name, parts in both})
 

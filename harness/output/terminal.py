@@ -205,7 +205,7 @@ def show(renderable: RenderableType) -> None:
 
 
 def _showable(text: str, encoding: str | None) -> str:
-    """Make a table's text printable; write dashes and symbols that the encoding lacks in ASCII."""
+    """Make a table's text printable; replace dashes and symbols that the encoding lacks by ASCII."""
     text = make_printable(text)
     if make_encodable(text, encoding) == text:
         return text

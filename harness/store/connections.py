@@ -128,7 +128,9 @@ class Connections:
             self._dispose()
 
     def sync(self) -> None:
-        """Write all stored rows into the file, without its log, and to the disk; a server does so itself.
+        """Copy all rows from the log into the database file, and write the file to the disk.
+
+        Does nothing for a database on a server.
 
         Raises
         ------

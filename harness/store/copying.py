@@ -189,10 +189,10 @@ def make_bar(rows: int) -> Any:
 def move_rows(
     source: str, target: str, name_new: Callable[[], object], is_named: Callable[[], bool]
 ) -> dict[str, int]:
-    """Move a study to another database: mark the old one as moved, copy all rows, and name the new one.
+    """Move a study to another database: mark the old one as moved, copy all rows, and call `name_new`.
 
-    If this fails before the new database is named, the old database collects answers as before. If the
-    process is killed, the old database stays marked as moved, and the move can be repeated.
+    If this fails before study.toml names the new database, the old database collects answers as before. If
+    the process is killed, the old database stays marked as moved, and the move can be repeated.
 
     Parameters
     ----------

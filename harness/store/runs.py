@@ -177,7 +177,7 @@ class RunRepository(Repository):
         ]
 
     def count_over_limit(self, run_id: str, limit: int) -> int:
-        """Count the answers that took one call, and more than 1.1 · `limit` + 4 output tokens."""
+        """Count answers of one call that clearly exceed the limit: over 1.1 · `limit` + 4 output tokens."""
         table = PREDICTION.c
         return self.count_predictions(run_id, table.attempts == 1, table.output_tokens > 1.1 * limit + 4)
 
@@ -394,7 +394,7 @@ def take_vote(samples: Sequence[Prediction]) -> Prediction:
 
 
 def add_usage(prediction: Prediction, others: Iterable[Prediction]) -> Prediction:
-    """Return a copy of a prediction, whose usage also includes the usage of `others`."""
+    """Return a copy of a prediction, with the usage of `others` added to its usage."""
     counted = [prediction, *others]
     return replace(prediction, **{name: sum(getattr(p, name) for p in counted) for name in _SUMMED})
 

@@ -132,7 +132,7 @@ def _make_item_storable(item: Item) -> Item:
 def is_same_item(item: Item, text: str, options: str) -> bool:
     """Whether an item equals a stored text and stored options (a JSON text), apart from line ends.
 
-    Older versions stored line ends as the file had them, and other checkouts of the file have other ones.
+    Older versions stored line ends as the file had them, and checkouts of a file differ in line ends.
     """
     if item.text != text and join_lines(item.text) != join_lines(text):
         return False

@@ -166,7 +166,7 @@ class ContentRepository(Repository):
         return {name: (text, options, meta) for name, text, options, meta in rows}
 
     def read_former_ids(self) -> dict[str, str]:
-        """Return the id that an item has today → its stored id, if they differ (`name_today`)."""
+        """Return new id → stored id of the items that `name_today` gives a new id."""
         query = sa.select(ITEM.c.id, ITEM.c.text, sa.cast(ITEM.c.options, sa.Text))
         rows = self._database.read_rows(query.where(ITEM.c.text.contains("\r")))
         found = {name_today(name, text, options): name for name, text, options in rows}
@@ -220,8 +220,8 @@ class ContentRepository(Repository):
     def add_question_fields(self, questions: Iterable[tuple[Any, ...]], draws: int) -> int:
         """Store questions as `add_questions` does; each is given as a tuple of the fields of `Question`.
 
-        `draws` is the number of earlier draws. The places of the new questions come after all places of these
-        draws.
+        `draws` is the number of earlier draws. The new questions get places in the queues after the questions
+        of these draws.
         """
         first = draws * PLACES
         rows = (

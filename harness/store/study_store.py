@@ -76,7 +76,7 @@ class MarkRepository(Repository):
         return found
 
     def refuse_mark(self) -> None:
-        """Raise `StoreError` if this database has a mark."""
+        """Raise `StoreError` if this database is marked, so that it must not collect answers."""
         if (mark := self.read_mark()) is not None:
             raise mark.refuse(self._database.shown)
 

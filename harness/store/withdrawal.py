@@ -333,7 +333,7 @@ class WithdrawalRepository(Repository):
     def _find_forms(self, connection: sa.Connection, texts: Collection[str]) -> set[str]:
         """Return the forms in which the beginning of a text can be stored.
 
-        A prompt can have cut the text to a number of words, and JSON can have escaped its characters.
+        A prompt may contain only the first words of the text, and JSON may contain escaped characters.
         """
         specs: list[Mapping[str, Any]] = list(connection.execute(sa.select(SEARCH.c.spec)).scalars())
         specs += filter(None, map(_read_workflow, connection.execute(sa.select(RUN.c.spec)).scalars()))
@@ -347,7 +347,9 @@ class WithdrawalRepository(Repository):
 
 
 def read_item_meta(path: str | Path) -> dict[str, str]:
-    """Read id (`name_today`) → metadata (JSON) of all items in a database file, without waiting for locks.
+    """Read the metadata (JSON) of all items in a database file, without waiting for locks.
+
+    The result maps the id that `name_today` gives an item to the item's metadata.
 
     Raises
     ------
@@ -374,7 +376,7 @@ def scrub_file(path: str | Path) -> None:
 
 
 def _is_about(table: sa.Table, item_id: str) -> sa.ColumnElement[bool]:
-    """Return the condition that a row is about this item of the study, not about a gold item."""
+    """Return the SQL condition for rows about this item, but not about a gold item with the same id."""
     condition = table.c.item_id == item_id
     return sa.and_(condition, table.c.kind != "gold") if table is CONTROL else condition
 
@@ -434,7 +436,7 @@ def _most_words(spec: Mapping[str, Any]) -> int | None:
 
 
 def _drop_examples(spec: Mapping[str, Any], texts: Collection[str]) -> dict[str, Any]:
-    """Return the settings of a search or workflow without examples that show one of the texts."""
+    """Return the settings of a search or workflow, with the examples removed that show one of the texts."""
     most = _most_words(spec)
     gone = {tuple(text.split()[:most]) for text in texts}
 

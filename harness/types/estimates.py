@@ -359,7 +359,10 @@ class Estimate(ResultWithNotes, Displayable):
         return (HtmlTable(notes=note_lines({self.estimator: self}, {})),)
 
     def __str__(self) -> str:
-        """Format as ``0.712 [0.664, 0.757] ML, exact 95% · 80 …``, with (!) before a doubtful interval."""
+        """Format as ``0.712 [0.664, 0.757] ML, exact 95% · 80 ordinary + 9 complementary``.
+
+        (!) at the beginning marks a doubtful interval; the reason for doubt is at the end.
+        """
         mark = "" if self.holds else "(!) "
         parts = [
             f"{mark}{self.clipped:.3f} [{self.low:.3f}, {self.high:.3f}] {self.estimator.upper()}, "
@@ -408,14 +411,17 @@ def estimator_name(name: str) -> str:
 
 
 def value_text(estimate: Estimate) -> str:
-    """Format the value as ``71.2 %``, with a star if it was clipped; a cost as a plain number."""
+    """Format a share as ``71.2 %``, with a star if it was clipped, or a cost as a plain number."""
     if estimate.is_cost:
         return f"{estimate.value:.4g}"
     return percent(estimate.clipped) + ("*" if estimate.value != estimate.clipped else "")
 
 
 def interval_text(estimate: Estimate) -> str:
-    """Format an interval as ``66.4 % – 75.7 %``, a cost's as plain numbers; (!) marks a doubtful interval."""
+    """Format the interval of a share as ``66.4 % – 75.7 %``, or that of a cost as plain numbers.
+
+    (!) at the end marks a doubtful interval.
+    """
     numbers = f"{estimate.low:.4g} – {estimate.high:.4g}"
     text = numbers if estimate.is_cost else span(estimate.low, estimate.high)
     return text + ("" if estimate.holds else " (!)")

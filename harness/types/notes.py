@@ -194,7 +194,7 @@ class Note:
     kind
         Kind of note, by which programs can select notes.
     data
-        Values for the names in braces, the placeholders, in the sentence and the remark of the kind.
+        Values for the placeholders (names in braces) in the kind's sentence and remark.
 
     Raises
     ------

@@ -449,8 +449,8 @@ class Finding:
 def find_option(options: Sequence[str], said: str) -> int | None:
     """Return the index of the option with this text, or None.
 
-    If no option equals the text, the only option that differs just in case or spaces counts, or the only
-    option that is the same whole number (`find_number`).
+    If no option equals the text, the result is the only option that differs just in case or spaces. If there
+    is none, it is the only option that is the same whole number (`find_number`).
     """
     if said in options:
         return options.index(said)

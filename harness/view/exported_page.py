@@ -169,7 +169,7 @@ def _read_parts(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterato
 
 
 def _read_strata(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield (name, data) of a page part per column and model; it has the model's accuracy by stratum."""
+    """Yield (name, data) of the page parts with accuracies by stratum: one part per column and model."""
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
     there = {model: store.run_columns.has_answer(newest[model]) for model in frame["models"]}
     together = [model for model, has_answer in there.items() if has_answer]

@@ -62,8 +62,8 @@ class _OnlyOnce(argparse.Action):
 def read_panel(args: argparse.Namespace) -> tuple[PanelStudy, Panel]:
     """Read the ratings that the command names, or the study's ratings; also return their source.
 
-    If a study file exists, its clusters and its reference also apply to a file of ratings. They do not if
-    none of the rated items is in the study; a message says so.
+    If a study file exists, its clusters and its reference also apply to a file of ratings. If none of the
+    rated items is in the study, they do not apply, and a message says so.
 
     Raises
     ------

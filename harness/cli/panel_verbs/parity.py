@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _answer(found: Parity) -> list[str]:
-    """Return lines that say whether the model does as well as the humans, with the deciding difference."""
+    """Return lines that say whether the model does as well as the humans, and by which difference."""
     gap = found.overall.delta
     answer = (
         "No, it does worse." if gap.low > 0 else "Yes, it does better." if gap.high < 0 else "Not decided."

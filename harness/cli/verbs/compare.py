@@ -140,7 +140,7 @@ def _disagreements(pairs: Sequence[Comparison]) -> list[str]:
 
 
 def _what_fits(c: Comparison) -> list[str]:
-    """Describe how large the difference can be if the comparison did not decide it."""
+    """Return a line with the differences that the answers allow; nothing if the comparison is decided."""
     if c.verdict != "tie":
         return []
     ends = (f"{abs(100 * x):.0f} points {'worse' if x < 0 else 'better'}" for x in (c.low, c.high))

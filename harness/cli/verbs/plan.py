@@ -232,7 +232,7 @@ def _tables(payload: dict[str, Any]) -> list[Any]:
 
 
 def _fewest(payload: dict[str, Any]) -> str:
-    """Return a sentence that compares the protocol with the fewest questions with the uniform protocol."""
+    """Return a sentence that compares the protocol with the fewest questions to the uniform protocol."""
     rows = {row["protocol"]: row for row in payload["estimate"]}
     best = min(rows.values(), key=lambda row: (row["questions"], row["half_width"]))
     random = rows["uniform"]

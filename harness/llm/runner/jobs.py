@@ -158,7 +158,7 @@ class Job:
             await self.reserve(ReservedAnswer(self.run_id, item.id, sample, *used))
 
     def _counted(self, prediction: Prediction) -> Prediction:
-        """Return the prediction, with the usage of the failed answer added if it replaces one."""
+        """Return the prediction; if it replaces a failed answer, that answer's usage is added."""
         before = self.before.get((prediction.item_id, prediction.sample))
         return prediction if before is None else add_usage(prediction, [before])
 

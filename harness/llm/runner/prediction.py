@@ -327,9 +327,9 @@ def read_foreign_option(
     If the log contains an option, that option is used. Otherwise the model's reply is parsed with the form
     `asked`. The returned option is an index into `options`, or None.
 
-    A letter denotes an option of the log or, without these, an option that the prompt lists. If the log has
-    neither, letters are read in the order of `options` in a table; in other logs, such an answer is
-    unreadable, with the reason ``"letter"``.
+    A letter denotes an option that the log lists or, if it lists none, an option that the prompt lists. If
+    the prompt lists none either, letters in a table (`named_by` is ``"option"``) denote `options` in their
+    order. In other logs, an answer with a letter is then unreadable, with the reason ``"letter"``.
 
     Parameters
     ----------
@@ -380,7 +380,10 @@ def _find_order(
 def _read_answer(
     answer: ForeignAnswer, shown: tuple[str, ...], *, asked: ReplyForm, named_by: Notation | None
 ) -> ReplyReading:
-    """Read the option, as an index into `shown`, that the log or else the model's reply names."""
+    """Find the option that the log names or, if it names none, the option that the reply names.
+
+    The option is an index into `shown`.
+    """
     said = answer.answer
     named = _read_named(said, shown, named_by) if isinstance(said, str) else ReplyReading(None)
     if named.option is not None:
@@ -393,10 +396,10 @@ def _read_answer(
 def _read_without_letters(
     read: Callable[[tuple[str, ...]], ReplyReading], options: tuple[str, ...], said: str
 ) -> ReplyReading:
-    """Read an answer to options in an unknown order.
+    """Read an answer to options in an unknown order; an answer that names its option by letter is unreadable.
 
-    If the answer names another option after the options are rotated, it depends on a letter. A number up to
-    the number of options, if it is no option, may be a label like a letter.
+    The answer is read again with the options rotated. If it then names another option, it contains a letter.
+    A number that is not an option, but is at most the number of options, may be a label like a letter.
     """
     found, turned = read(options), read((*options[1:], options[0]))
     place = None if turned.option is None else (turned.option + 1) % len(options)
@@ -430,8 +433,8 @@ def read_named_options(
 ) -> dict[object, int]:
     """Return a dictionary from each answer that names an option to the index of that option.
 
-    The dictionary omits answers that name no option directly and, unless `by_letter`, answers that name it by
-    letter; `read_foreign_option` can read them, and also explains `named_by`.
+    The dictionary omits answers that name no option directly and, unless `by_letter`, answers that name an
+    option by letter. `read_foreign_option` can read all of these; its docstring explains `named_by`.
     """
     texts = {said for said in answers if isinstance(said, str)}
     if by_letter:

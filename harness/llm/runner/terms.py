@@ -1,4 +1,4 @@
-"""Settings of how models are run, and the result of a run."""
+"""Settings for running models, and the result of a run."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class AuditRepository(Repository):
                 append_events(connection, [event])
 
     def read_head(self) -> str:
-        """Return the link of the last event; `START` before the first event."""
+        """Return the last event's link in the hash chain; `START` before the first event."""
         query = sa.select(EVENT.c.link).order_by(EVENT.c.position.desc()).limit(1)
         found = self._database.read_rows(query)
         return str(found[0][0]) if found else START

@@ -96,7 +96,7 @@ class PeopleRepository(Repository):
             append_events(connection, events)
 
     def add_links(self, links: Sequence[AnswerLink]) -> None:
-        """Store links and revoke earlier links of the same experts."""
+        """Store links to the answer page, and revoke earlier links of the same experts."""
         with self._database.transaction(exclusive=True) as connection:
             for link in links:
                 connection.execute(_revoke(link.expert, link.created))

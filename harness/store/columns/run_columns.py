@@ -142,7 +142,8 @@ class RunColumnsRepository(Repository):
     def _find_fewer(self, run_id: str, index: ItemIndex) -> BoolArray | None:
         """Return whether each item has fewer samples than the item with the most samples, shape (N,).
 
-        If more than 2 % of the items have failed samples, failed samples do not count on items with others.
+        If more than 2 % of the items have failed samples, an item with both failed and other samples counts
+        as having fewer.
         Return None if all items of the run have equally many samples.
         """
         is_failed = sa.case((_PREDICTION.status == PredictionStatus.FAILED.value, 1), else_=0)

@@ -42,7 +42,7 @@ class ShownRepository(Repository):
         return {name: (items[item], option) for name, (item, option) in asked.items()}
 
     def has_source(self, digest: str) -> bool:
-        """Whether a source with this digest was stored completely.
+        """Whether all items of the source with this digest were stored.
 
         If so, the stored texts are those of the source.
         """

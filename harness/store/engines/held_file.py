@@ -202,7 +202,7 @@ class HeldFile:
         )
 
     def check(self) -> None:
-        """Raise `LostDatabase` if the path leads to other files; first try to save all rows to a new file."""
+        """If the path leads to other files than before, try to save all rows, and raise `LostDatabase`."""
         loss = self._describe_loss()
         if not loss:
             return

@@ -55,7 +55,7 @@ def make_table(
     defaults: Mapping[str, Any] | None = None,
     **more: str,
 ) -> sa.Table:
-    """Define an SQLModel class with the columns of its rows' dataclass, or of a text such as ``id str``.
+    """Define a table. `columns` is the dataclass of its rows, or a text such as ``id str, items int``.
 
     `without` names fields of the dataclass that are not stored. `more` maps further columns to their types,
     or fields to another type. `refers` maps columns to the columns of other tables that they refer to, and
