@@ -101,6 +101,7 @@ def _columns(frame: Any) -> Mapping[str, Sequence[Any]]:
 
 def _pandas_columns(frame: Any) -> Mapping[str, Sequence[Any]]:
     """Return the columns of a pandas frame, and its index if the index has a name that no column has."""
+    _refuse_double([str(name) for name in frame.index.names if name is not None])
     for name in frame.index.names:
         if name is not None and name not in frame.columns:
             frame = frame.assign(**{str(name): frame.index.get_level_values(name)})

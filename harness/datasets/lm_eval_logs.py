@@ -130,8 +130,9 @@ def _read_sample(row: Row) -> list[ForeignAnswer]:
 def _read_requests(row: Row) -> list[list[Any]]:
     """Return the arguments of every request, in order; older files list the arguments without names."""
     given = row.need("arguments", (dict, list))
-    requests = list(given.values()) if isinstance(given, dict) else given
-    return [list(each.values()) if isinstance(each, dict) else list(each) for each in requests]
+    if isinstance(given, dict):  # a program may have sorted gen_args_10 before gen_args_2
+        given = [given[name] for name in sorted(given, key=lambda name: (len(name), name))]
+    return [list(each.values()) if isinstance(each, dict) else list(each) for each in given]
 
 
 def _read_prompt(given: Any) -> str:
@@ -294,7 +295,7 @@ def _find_listed(row: Row, text: str) -> tuple[str, ...]:
 
     Returns an empty tuple if the right answer is not the letter of a listed option.
     """
-    target = strip_label(row.text("target"))
+    target = strip_label(str(row.find_field("target")))
     if len(target) != 1 or not "a" <= target <= "j":
         return ()
     letters = "ABCDEFGHIJ"

@@ -72,7 +72,9 @@ class Row:
         return value
 
     def find_field(self, field: str) -> Any:
-        """Return a field by its dotted name; None if it does not exist."""
+        """Return a column, or a nested field by its dotted name; None if it does not exist."""
+        if field in self.fields:
+            return self.fields[field]
         value: Any = self.fields
         for part in field.split("."):
             value = value.get(part) if isinstance(value, dict) else None

@@ -88,6 +88,8 @@ def labels_from_frame(
     rows = defaultdict[str, list[tuple[Row, int]]](list)
     for row in read_rows(source):
         name, said = _said(row, id_column), _said(row, option_column)
+        if expert_column != "expert":
+            row.value(expert_column)  # raises an error if the named column does not exist
         options = known.look_up(row, id_column, name)
         option = _find_place(row, option_column, said, name, options)
         rows[name].append((row, len(options)))
@@ -218,6 +220,8 @@ def predictions_from_frame(
         is_failed = row.find_field("status") == PredictionStatus.FAILED
         if said and is_failed:
             raise row.error("status", f"is failed, but the row has a prediction, {said!r}")
+        if confidence_column != "confidence":
+            row.value(confidence_column)  # raises an error if the named column does not exist
         sure = row.number(confidence_column)
         if sure is not None and not 0 <= sure <= 1:
             raise row.error(confidence_column, f"must be between 0 and 1, is {sure:g}")

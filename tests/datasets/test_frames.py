@@ -304,3 +304,27 @@ def test_several_options_per_item_compare_like_decoded_labels() -> None:
     found, same = (ov.compare(models, each).pairs[0] for each in (labels, decoded))
     assert (found.difference, found.low, found.high) == (same.difference, same.low, same.high)
     assert ov.gate_accuracy(first, labels, 0.5) == ov.gate_accuracy(first, decoded, 0.5)
+
+
+def test_a_column_with_a_dot_in_its_name_is_read() -> None:
+    asked = pd.DataFrame({"id": ["a", "b"], "option": ["x", "y"], "q.answer": ["yes", "no"], "q.by": "ana"})
+    labels = ov.labels_from_frame(asked, ["x", "y"], answer_column="q.answer", expert_column="q.by")
+    assert [(label.kind, label.expert) for label in labels] == [("ordinary", "ana"), ("complementary", "ana")]
+    given = pd.DataFrame({"id": ["a", "b"], "gpt.choice": ["y", None], "gpt.sure": [0.5, None]})
+    names = {"prediction_column": "gpt.choice", "confidence_column": "gpt.sure"}
+    predictions = ov.predictions_from_frame(given, ["x", "y"], **names)
+    assert [(p.option, p.confidence) for p in predictions] == [(1, 0.5), (None, None)]
+
+
+def test_a_named_optional_column_must_exist() -> None:
+    given = pd.DataFrame({"id": ["a"], "option": ["x"], "answer": ["yes"], "prediction": ["x"]})
+    with pytest.raises(ov.DataError, match="'rater': there is no such column"):
+        ov.labels_from_frame(given, ["x", "y"], expert_column="rater")
+    with pytest.raises(ov.DataError, match="'sure': there is no such column"):
+        ov.predictions_from_frame(given, ["x", "y"], confidence_column="sure")
+
+
+def test_two_index_levels_with_one_name_are_refused() -> None:
+    index = pd.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["id", "id"])
+    with pytest.raises(ov.DataError, match="'id': the column occurs twice"):
+        ov.predictions_from_frame(pd.DataFrame({"prediction": ["x", "y"]}, index=index), ["x", "y"])

@@ -490,3 +490,16 @@ def test_prompt_is_compared_if_no_known_field_has_the_question(
         write(0, prompt)
         done = oversight("predictions", "import", "samples_t.jsonl", "--model", "m")
         assert (done["ok"], done["texts_checked"], done["texts_unchecked"]) == (3, 3, 0)
+
+
+def test_sorted_names_of_arguments_keep_the_order_of_options(tmp_path: Path) -> None:
+    options = [f"taste {j}" for j in range(12)]
+    sample = score({"question": "Lemons are?", "choices": options}, options, 2)
+    sample["arguments"] = dict(sorted(sample["arguments"].items()))
+    (found,) = read(tmp_path, sample)
+    assert (found.options, found.answer) == (tuple(options), 2)
+
+
+def test_a_list_of_targets_is_read(tmp_path: Path) -> None:
+    (found,) = read(tmp_path, generate({"question": "Lemons are?"}, "sour", "sour", target=["sour", "acid"]))
+    assert (found.text, found.answer, found.options) == ("Lemons are?", "sour", ())
