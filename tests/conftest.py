@@ -41,7 +41,7 @@ def pytest_collection_finish() -> None:
     """Collect garbage less often, because collections took a quarter of the tests' CPU time."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session")
