@@ -130,11 +130,8 @@ class Evidence:
     x_t, largest
         Means over items: the agreement of all pairs of annotators, including each annotator with itself; and
         the share of votes for the item's most frequent class. None if only published counts are known.
-    N_x
-        Number of items with two or more labels; None means N.
-    clusters, clusters_x
-        Clusters of all items, and clusters of the items with two or more labels; None if items are
-        independent.
+    clusters
+        Clusters of the items; None if items are independent.
     """
 
     L: float
@@ -145,14 +142,12 @@ class Evidence:
     whole: bool = True
     x_t: float | None = None
     largest: float | None = None
-    N_x: int | None = None
     clusters: Units | None = None
-    clusters_x: Units | None = None
 
     @property
-    def units_x(self) -> Units:
-        """Independent units of the items with two or more labels."""
-        return self.clusters_x or Units(number=self.N_x or self.N)
+    def units(self) -> Units:
+        """Independent units of the items."""
+        return self.clusters or Units(number=self.N)
 
     @property
     def tail(self) -> str:
@@ -245,8 +240,7 @@ def lower_tail(e: Evidence) -> tuple[PValue, str]:
     if e.whole and not e.clusters:
         hits = round(e.L * e.N)
         return (lambda u: binomial_at_least(hits, e.N, u)), "exact binomial"
-    units = e.clusters or Units(number=e.N)
-    return (lambda u: units.at_most(e.L, u)), e.tail
+    return (lambda u: e.units.at_most(e.L, u)), e.tail
 
 
 def agreement_tail(e: Evidence) -> tuple[PValue, str]:
@@ -254,7 +248,7 @@ def agreement_tail(e: Evidence) -> tuple[PValue, str]:
 
     p_x(x0) is the p-value of "the expected share of agreeing pairs is at least x0".
     """
-    units, least = e.units_x, two_point(e)
+    units, least = e.units, two_point(e)
     if least is not None and e.clusters:
         share = (e.x - least) / (1 - least)
         return (lambda x0: units.at_least(share, max(0.0, (x0 - least) / (1 - least)))), e.tail
@@ -298,7 +292,7 @@ def _upper_tail(ceiling: str, e: Evidence) -> tuple[float, PValue, str]:
         return theoretical(e.x, e.m), lambda u: p_x(_different(u * u, e.m)), tail
     if e.x_t is None:
         raise EstimateError("x_t is needed if the number of annotators varies")
-    x_t, units = e.x_t, e.units_x
+    x_t, units = e.x_t, e.units
     return empirical(x_t), lambda u: units.at_least(x_t, u * u), e.tail
 
 
@@ -309,7 +303,7 @@ def _largest(e: Evidence, p_x: PValue, tail: str) -> tuple[float, PValue, str]:
         slope = (1 - share) / (1 - least)
         return 1 - slope * (1 - e.x), lambda u: p_x(max(0.0, 1 - (1 - u) / slope)), tail
     if e.largest is not None:
-        mean, units, floor = e.largest, e.units_x, 1 / e.C
+        mean, units, floor = e.largest, e.units, 1 / e.C
 
         def p_largest(u: float) -> float:
             # Map [1/C, 1] to [0, 1]: the largest share is at least 1/C, and a smaller range gives a sharper

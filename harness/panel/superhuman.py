@@ -546,8 +546,9 @@ def assess_superhuman(
     Parameters
     ----------
     panel
-        Panel of at least two annotators; the number of labels may differ between items. If its items are in
-        clusters, clusters are the independent units of every bound and confidence.
+        Panel of at least two annotators; the number of labels may differ between items. Items with a single
+        label are left out. If items are in clusters, clusters are the independent units of every bound and
+        confidence.
     predicted
         Shape (N,): the model's class of every item; negative for an unreadable answer, which counts as
         different from the aggregate.
@@ -564,8 +565,8 @@ def assess_superhuman(
         the pool's average annotator. The default is false if at least one item was rated by all annotators,
         otherwise true.
     test
-        ``"split"`` (module `certificate`) or ``"paired"`` (module `betting_test`, on items with two or more
-        labels, in an order drawn with `seed`). Choose the test before seeing results, because the better of
+        ``"split"`` (module `certificate`) or ``"paired"`` (module `betting_test`, in an order drawn with
+        `seed`). Choose the test before seeing results, because the better of
         two results is wrong more often than the result of one test.
 
     Raises
@@ -594,45 +595,45 @@ def assess_superhuman(
         oracle = None if oracle is None else true
     votes = panel.votes()
     winners = aggregate_votes(panel, aggregate, weights)
-    hits = agreement_with(winners, predicted)
     bounds = ceilings(votes, C)
-    m = votes.sum(axis=1)
     check_known("test", test, SUPERHUMAN_TESTS)
     check_level(level)
-    evidence = _gather(panel, hits, bounds, m, C)
+    notes = []
+    # Items with one label may be easier than the others, so L and the ceilings must be about the same items.
+    kept = votes.sum(axis=1) >= 2
+    if not kept.all():
+        notes.append(Note(NoteKind.SINGLE_LABEL_ITEMS, {"items": int((~kept).sum())}))
+    votes, winners, predicted = votes[kept], winners[kept], predicted[kept]
+    unit, cluster = panel.unit[kept], None if panel.cluster is None else panel.cluster[kept]
+    hits, m = agreement_with(winners, predicted), votes.sum(axis=1)
+    evidence = _gather(hits, bounds, m, C, None if cluster is None else count_units(unit))
     against = certify(evidence, level=level)
     if test == "paired":
-        test_one = partial(betting_confidence, hits[m >= 2], seed=seed, level=level, unit=panel.unit[m >= 2])
+        test_one = partial(betting_confidence, hits, seed=seed, level=level, unit=unit)
         against = _paired(against, bounds, C, test_one)
-    notes = []
-    if (m < 2).any():
-        notes.append(Note(NoteKind.SINGLE_LABEL_ITEMS, {"items": int((m < 2).sum())}))
     if aggregate == "dawid-skene":
         notes.append(Note(NoteKind.LEARNED_AGGREGATE))
     # Labels may be missing, so one item with labels of all annotators is enough to recognise a fixed panel.
     fixed = bool((m == len(panel.annotators)).any()) if pool is None else not pool
     check = None
     if oracle is not None:
-        check = check_assumptions(votes, winners, predicted, oracle, cluster=panel.cluster)
+        check = check_assumptions(votes, winners, predicted, oracle[kept], cluster=cluster)
     rate = disagreement_rate(votes, predicted)
     return _decide(evidence, against, level, rate, check, tuple(notes), fixed=fixed)
 
 
-def _gather(panel: Panel, hits: FloatArray, bounds: Ceiling, m: IntArray, C: int) -> Evidence:
+def _gather(hits: FloatArray, bounds: Ceiling, m: IntArray, C: int, clusters: Units | None) -> Evidence:
     """Collect the counts that `certify` needs; `m` is the number of labels per item, shape (N,)."""
-    dependent = panel.cluster is not None
     return Evidence(
         L=float(hits.mean()),
         x=float(bounds.pairs.mean()),
         N=len(hits),
-        m=int(m[0]) if (m == m[0]).all() and m[0] >= 2 else 0,
+        m=int(m[0]) if (m == m[0]).all() else 0,
         C=C,
         whole=bool((np.abs(hits - np.round(hits)) < WHOLE).all()),
         x_t=float(bounds.pairs_t.mean()),
         largest=bounds.U_panel,
-        N_x=len(bounds.pairs),
-        clusters=count_units(panel.unit) if dependent else None,
-        clusters_x=count_units(panel.unit[m >= 2]) if dependent else None,
+        clusters=clusters,
     )
 
 
@@ -724,13 +725,7 @@ def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:
 
     def enough(n: int) -> bool:
         share = n / e.N
-        grown = replace(
-            e,
-            N=n,
-            N_x=None if e.N_x is None else max(1, round(e.N_x * share)),
-            clusters=_scale(e.clusters, share),
-            clusters_x=_scale(e.clusters_x, share),
-        )
+        grown = replace(e, N=n, clusters=_scale(e.clusters, share))
         return certify(grown, (ceiling,))[ceiling].confidence >= level
 
     high = e.N

@@ -143,7 +143,7 @@ class NoteKind(Enum):
     # notes on panels
     SINGLE_LABEL_ITEMS = (
         "items with a single rating: {}",
-        "{items}, which carry no information about agreement",
+        "{items}, which are left out",
     )
     LEARNED_AGGREGATE = (
         "the aggregate was learned from the ratings: {}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from oversight.harness.panel import assess_superhuman, compute_bounds_by_size
 from oversight.harness.panel.ceiling import ceilings, shuffled, theoretical
 from oversight.harness.panel.ratings import make_panel_from_grid
 from oversight.harness.panel.superhuman import check_assumptions
+from oversight.harness.types import Note, NoteKind
 
 
 def two_class(rng: np.random.Generator, n: int, skills: list[float]) -> tuple[IntArray, IntArray]:
@@ -147,3 +149,19 @@ def test_assumptions_that_fail_on_the_oracle_take_the_certificate_away() -> None
     assert found.check is not None
     assert found.check.first_holds is False
     assert found.valid == ("U_panel", "U_t")
+
+
+def test_items_with_a_single_label_are_left_out() -> None:
+    """If they are easier than the others, an L that includes them is compared with too low ceilings."""
+    rng = np.random.default_rng(4)
+    truth = rng.integers(3, size=400)
+    grid = np.where(rng.random((400, 3)) < 0.7, truth[:, None], rng.integers(3, size=(400, 3)))
+    predicted = np.where(rng.random(400) < 0.7, truth, (truth + 1) % 3)
+    grid[200:, 1:] = -1
+    predicted[200:] = grid[200:, 0]
+    assessed = [
+        assess_superhuman(make_panel_from_grid(grid[:n], list("abc")), predicted[:n], oracle=truth[:n])
+        for n in (200, 400)
+    ]
+    assert Note(NoteKind.SINGLE_LABEL_ITEMS, {"items": 200}) in assessed[1].notes
+    assert replace(assessed[1], notes=assessed[0].notes) == assessed[0]

@@ -68,7 +68,7 @@ FLAGS: list[tuple[NoteKind, dict[str, object], str]] = [
     (
         NoteKind.SINGLE_LABEL_ITEMS,
         {"items": 3},
-        "single_label_items: 3, which carry no information about agreement",
+        "single_label_items: 3, which are left out",
     ),
     (
         NoteKind.SINGLE_VOTE,
