@@ -108,8 +108,8 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     Raises
     ------
     DataError
-        If a field cannot be read, if an answer is about no item of the study, if the text of an item differs
-        between log and study, or if an item has two strata in the log. If no answer is readable because
+        If a field cannot be read, an answer is about no item of the study, the text of an item differs
+        between log and study, or an item has two strata in the log. Also if no answer is readable, because
         letters are unknown or no ``prediction`` of a table names an option. The message names file, line and
         field.
 
@@ -362,7 +362,7 @@ def _match_named(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogItems:
-    """Number of items made, number of the log's answers, and number of left-out samples by reason."""
+    """Number of items written, number of the log's answers, and number of left-out samples by reason."""
 
     items: int
     answers: int

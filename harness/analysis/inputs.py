@@ -226,9 +226,9 @@ def read_stored_items(study: Study, store: Store, ahead: ItemsAhead | None = Non
 
 
 def digest_source(study: Study) -> str | None:
-    """Hash all that determines a study's items.
+    """Hash everything that determines a study's items.
 
-    Return None if the items have no file, or if their answers are open.
+    Return None if the items do not come from a file, or if the study is about open answers.
 
     Examples
     --------
@@ -322,7 +322,7 @@ def _compare_meta(name: str, stored: str, given: str) -> Iterator[tuple[str, str
 
 
 def _read_stored_meta(study: Study) -> dict[str, str]:
-    """Return item id, as the source gives it today, → metadata as JSON."""
+    """Return the stored items' metadata as JSON, by the id that the source gives each item today."""
     if not study.has_server:
         return read_item_meta(study.store_url.removeprefix("sqlite:///"))
     with Store(study.store_url) as store:

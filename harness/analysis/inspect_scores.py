@@ -2,8 +2,8 @@
 
 The estimate also depends on items without a score, on gold questions and on other models, none of which
 inspect-ai passes to a metric. So every score contains the estimate of `report_study`, with the reason why its
-interval may not hold. Every score also states the number of scores, because the estimate is not about a part
-of them.
+interval may not hold. Every score also states the number of scores, so that missing scores are detected: the
+estimate does not hold for only some of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KEY = "oversight"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CarriedEstimate:
-    """A model's estimate, as all its scores contain it.
+    """A model's estimate, which is stored in every score of the model.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class CarriedEstimate:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """The numbers of the metric; `holds` is 1 or, if the interval may not hold, 0."""
+        """Numbers that the metric shows, by name; `holds` is 0 if the interval may not hold, otherwise 1."""
         named = {"accuracy": self.accuracy, "low": self.low, "high": self.high, "stderr": self.stderr}
         return {name: x for name, x in named.items() if x is not None} | {"holds": float(not self.why)}
 

@@ -164,7 +164,7 @@ def _read(opened: OpenStudy, model: str) -> tuple[PredictionColumns, LabelColumn
 
 
 def _find_doubt(opened: OpenStudy, model: str, predictions: PredictionColumns, labels: LabelColumns) -> str:
-    """Return why uncorrected estimates from parts of a study may be wrong, as `report_study` finds it."""
+    """Return why uncorrected estimates from parts of a study may be wrong; empty if no reason is known."""
     failed = ""
     with suppress(EstimateError):  # too few answers: no estimate is possible
         failed = explain_failures(predictions, collected_part(labels, predictions.is_there)[0])

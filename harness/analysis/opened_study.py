@@ -47,7 +47,7 @@ from oversight.harness.store import AuditEvent, ControlKind, PlannedLook, RunCol
 
 
 def _read_syntax(source: str) -> str:
-    """Return a program without its comments, docstrings and layout; an unreadable source is not changed."""
+    """Return a program's syntax tree as text, without docstrings; the source itself if it is not readable."""
     try:
         tree = ast.parse(source)
         for node in ast.walk(tree):
@@ -487,7 +487,7 @@ class OpenStudy:
         return {first: " and ".join(sorted(names)) for first, names in holders.items()}
 
     def _find_outside(self, labels: LabelColumns) -> BoolArray | None:
-        """Return `LabelColumns.outside`: the items that are not in the pool or, without a pool, not asked."""
+        """Return `LabelColumns.outside`: items outside the pool or, without a pool, without a question."""
         if labels.pool is None:
             outside = ~labels.asked
         elif labels.pool.size == self.index.size:
@@ -598,7 +598,7 @@ class OpenStudy:
 
     @cached_property
     def _winners(self) -> dict[str, str]:
-        """Syntax of each search's winner → id of the search, unless the winner is the start workflow."""
+        """Program of each search's winner (`_read_syntax`) → id of the search; no entry if the start won."""
         searches, found = self.store.searches, dict[str, str]()
         for search in searches.read_progress():
             made = searches.read_candidates(search.id) if search.winner else []
@@ -612,8 +612,8 @@ class OpenStudy:
     def explain_choice(self, name: str) -> str:
         """Return a warning if a search chose a model's workflow by this study's answers; empty if none did.
 
-        The model's estimate may then be too high. Comments, docstrings and layout do not make a workflow
-        another one.
+        The model's estimate may then be too high. Workflows that differ only in comments, docstrings or
+        layout count as the same.
         """
         try:  # a workflow's run stores a JSON object in place of a prompt template
             workflow = json.loads(self.runs.runs[name]["spec"]["template"])

@@ -181,7 +181,7 @@ class ModelReport:
 
     @property
     def usd_per_correct_why(self) -> str:
-        """Reason why the interval of `usd_per_correct` may not hold; empty if the accuracy's one holds."""
+        """Reason why the interval of `usd_per_correct`, like the accuracy's, may not hold; empty if none."""
         return self.accuracy.why if self.accuracy and self.usd_per_correct else ""
 
     def doubted(self, why: str) -> ModelReport:

@@ -899,10 +899,10 @@ def align_pool(
 
 
 def keep_drawn(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
-    """Keep only predictions for items drawn from the pool, or all predictions if the labels have no pool.
+    """Leave out predictions for pool items that were not drawn, because the drawn items represent them.
 
-    The drawn items represent the other items of the pool. They do not represent items outside the pool, so
-    predictions for these items are kept, and `collected_part` refuses them.
+    The drawn items do not represent items outside the pool. Predictions for those items are kept, so that
+    `collected_part` raises an error.
     """
     if labels.pool is None:
         return predictions

@@ -13,11 +13,11 @@ are asked at random, so the tolerance for them is `TOLERATED_ALIKE`.
 **Clusters.** Options are drawn independently for every item, so tests of the draw are valid for clustered
 items. Tests that depend on the truth are corrected (`deflate_for_clusters`).
 
-All tests of all models of a study are one family (`CheckInput.level`). Some test fails in at most 5 % of
-studies if every assumption holds, no model is worse than guessing, and experts' true odds are within the
-tolerances. No test can prove the assumptions; experts who err equally often in both directions pass all of
-them. Some checks are voiding: if such a check fails, the data contradict an assumption of the estimate, and
-the estimate's interval does not hold.
+All tests of all models of a study are one family (`CheckInput.level`). At least one test fails in at most
+5 % of studies if every assumption holds, no model is worse than guessing, and experts' true odds are within
+the tolerances. No test can prove the assumptions; experts who err equally often in both directions pass all
+of them. Some checks are voiding: if such a check fails, the data contradict an assumption of the estimate,
+and the estimate's interval does not hold.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Check:
 
     @classmethod
     def of(cls, name: str, found: CheckOutcome, alpha: float) -> Check:
-        """Name the outcome of a check. A test with a p-value fails if this is below `alpha`."""
+        """Make the result of a check from its finding. A test fails if its p-value is below `alpha`."""
         p = found.p_value
         passed = found.passed if p is None else p >= alpha
         message = found.text if passed else found.text + found.odd
@@ -194,7 +194,11 @@ class CheckInput:
     names: Collection[str]
 
     def level(self, name: str) -> float:
-        """Return the level of a test: the family's levels are split among the tests of all models."""
+        """Return the level of a test.
+
+        The joint level of `OF_STUDY` is split among its tests, and that of `OF_MODEL` among its tests and all
+        models.
+        """
         models = 1 + len(self.others)
         for group, alpha, times in ((OF_STUDY, _STUDY_ALPHA, 1), (OF_MODEL, _MODEL_ALPHA, models)):
             if name in group:
@@ -383,7 +387,7 @@ class DrawnOptions:
 
     @property
     def readable(self) -> BoolArray:
-        """Whether the propensities of all options are recorded and a prediction was read, shape (n,)."""
+        """Whether the propensities of all options are recorded and the prediction is readable, shape (n,)."""
         return self.recorded & (self.predicted >= 0)
 
 
@@ -952,8 +956,9 @@ def _has_clusters(cells: _Cells, pairs: _Pairs) -> bool:
 def _deflate(p: float, cells: _Cells, pairs: _Pairs, alpha: float) -> float:
     """Return the p-value of one expert, corrected for clusters.
 
-    The two sides of a pair are the expert's answers and the other experts' answers. An answer contributes its
-    difference from the share of yes on its side, with opposite signs on the two sides.
+    Every pair compares the expert's answers with other experts' answers to questions of the same kind. An
+    answer contributes to the statistic its difference from the share of yes among the answers on its side of
+    the pair, with opposite signs on the two sides.
     """
     if cells.cluster is None:
         return p

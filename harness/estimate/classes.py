@@ -608,7 +608,7 @@ class CostTable:
     ----------
     costs
         Shape (K, K): cost by true class (row) and predicted class (column), both in the order of the classes.
-        An array, because the names in a frame are not read.
+        A data frame is refused, because the names of its rows and columns would not be read.
     unreadable
         Shape (K,): cost of an unreadable prediction by true class; None if not given.
 
@@ -796,7 +796,7 @@ def _all_alike(evidence: ClassEvidence, cost: float, costs: CostTable, signs: Se
 
 
 def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[Entry]:
-    """Return one term for every base cost except the smallest: the share of items with that base cost."""
+    """Return one entry for every base cost except the smallest: the share of items with that base cost."""
     found = list[Entry]()
     values = np.unique(form.base)
     for value in values[1:]:
@@ -808,7 +808,7 @@ def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[En
 
 
 def _unknown(evidence: ClassEvidence, form: CostForm, places: IntArray) -> tuple[list[Entry], str]:
-    """Return terms for the costs that depend on the truth, and a reason to doubt an interval (or "")."""
+    """Return entries for the costs that depend on the truth, and a reason to doubt an interval (or "")."""
     found, why = list[Entry](), ""
     for weight, column in form.weights:
         option = np.full(len(evidence.population), -1)

@@ -4,10 +4,11 @@ Source: "Towards Scalable Oversight via Partitioned Human Supervision", section 
 ordinary labels alone and Comp complementary labels alone; both are unbiased (Eq. 2–5). IVW is w A_ord + (1 −
 w) A_comp with the plug-in weight w of inverse variances (Eq. 7); IVW-0.5 has w = 0.5.
 
-ML maximises one likelihood of three kinds of answers from any admissible routing: yes to the predicted
-option (a hit), an answer that shows that the prediction is wrong (a miss), and no to another option. A
-question asks whether the truth of an item is option k. With Z = 1 if the prediction ŷ is right, P(yes | k =
-ŷ) = A and P(yes | k ≠ ŷ) = (1 − A)/(K − 1), so that all answers together give
+ML maximises one likelihood of three kinds of answers: yes to the predicted option (a hit), an answer that
+shows that the prediction is wrong (a miss), and no to another option. A question asks whether the truth of an
+item is option k. With Z = 1 if the prediction ŷ is right, P(yes | k = ŷ) = A and P(yes | k ≠ ŷ) =
+(1 − A)/(K − 1). With S_o hits, T_o + T_c misses, and S_j times no to another option at K_j options, the log
+likelihood is
 
     ℓ(A) = S_o log A + (T_o + T_c) log(1 − A) + Σ_j S_j log(A + K_j − 2).                       (★)
 
@@ -419,7 +420,7 @@ def _weighted(
 
 
 def _mixture(samples: tuple[BinomialSample, ...], weights: tuple[float, ...], *, published: bool) -> Point:
-    """Return Σ w_j A_j, where A_j is the estimate of Eq. 2; for K = 2 it is the share of right answers."""
+    """Return the estimate Σ w_j A_j; A_j is the Eq. 2 estimate of sample j, for K = 2 its share S/n."""
     estimates = [complementary_accuracy(s.K, s.S, s.n) for s in samples]
     A = math.fsum(w * a for w, a in zip(weights, estimates, strict=True))
     notes: tuple[Note, ...] = () if 0 <= A <= 1 else (Note(NoteKind.OUT_OF_RANGE),)

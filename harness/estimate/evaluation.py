@@ -665,7 +665,7 @@ def allow_for_missing(
     """Widen the interval to allow for unanswered questions, if this makes it only a little wider.
 
     Otherwise, the interval is unchanged, and the second value is the reason why it may not hold. The second
-    value is empty if there is no such reason. `name` says in this reason what has no answer.
+    value is empty if there is no such reason. `name` is what this reason calls the questions.
     """
     if estimate.estimator == "worst_case" or not (labels.kind == ABSTAINED).any():
         return estimate, ""
@@ -746,7 +746,7 @@ def _leave_open(labels: LabelColumns) -> LabelColumns:
 
 @lru_cache(maxsize=1)
 def _find_item_turns(labels: LabelColumns) -> FloatArray:
-    """Return the share of the questions from which on an item belongs to a learning curve, shape (N,).
+    """Return the share of the questions (turn) at which each item joins a learning curve, shape (N,).
 
     Items without a question, for example unreadable ones, are known from the start. They get random turns, so
     that each part of the curve has its share of them. All other items have turn 0.

@@ -2,7 +2,7 @@
 
 `Evidence` holds the answers about the items of one or several models, together with the design of these
 items: clusters, strata of a draw, and weights. Estimates, comparisons, gates, results by class and plans use
-it. `Evidence.accuracy` estimates an accuracy; side information is its argument `working`.
+it. `Evidence.accuracy` estimates an accuracy, with side information if its argument `working` is given.
 
 **Interim subset** (`collected_part`). While questions are open, the answers so far are not a random part of
 the questions, for two reasons. Experts answer at different speeds: while only the cardiologist has answered,
@@ -98,7 +98,7 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     Raises
     ------
     NotIdentified
-        If an item with a prediction was added after the draw and has no question. If an expert has answered
+        If an item with a prediction was added after the draw and has no question, or an expert has answered
         none of their questions, or none of their questions about items added later.
 
     Examples
@@ -149,9 +149,9 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
 
 
 def _refuse_added(labels: LabelColumns, items: BoolArray, outside: BoolArray) -> None:
-    """Raise NotIdentified if one of `items` is outside the draw, so it was added after the draw.
+    """Raise NotIdentified if one of `items` is in `outside`, because it was added after the draw.
 
-    Without a pool, this requires a uniform draw, because other draws do not ask about every item.
+    Without a pool, call this only for uniform draws, because other draws do not ask about every item.
     """
     new = np.flatnonzero(items & outside)
     if not new.size:
@@ -410,7 +410,7 @@ def _is_simple(asked: QuestionColumns) -> bool:
 
 
 def _number_options(asked: QuestionColumns) -> IntArray:
-    """Number the options asked about, shape (R,); questions with different K get different numbers."""
+    """Return a number for each question's pair of K and option asked about, shape (R,), from 0."""
     key = asked.n_options * (int(asked.n_options.max()) + 1) + asked.option
     number: IntArray = np.unique(key, return_inverse=True)[1].astype(np.int64)
     return number
@@ -523,7 +523,7 @@ class Evidence:
         return cls(sample=sample, predicted=predicted, index=index, items=items)
 
     def option(self, model: int = 0) -> IntArray:
-        """Return the options that one of the models predicted, shape (N,)."""
+        """Return the options predicted by the model at position `model`, shape (N,)."""
         return self.predicted[:, model].astype(np.int64)
 
     @property

@@ -315,7 +315,7 @@ def _widen(grid: FloatArray, kept: IntArray) -> tuple[float, float]:
 def _scale(
     predicted: IntArray, data: RoutedSample, level: float, found: tuple[float, float, float]
 ) -> tuple[float, float, float]:
-    """Scale an accuracy on readable predictions and its ends to all predictions (`scale_by_share`)."""
+    """Scale an accuracy on readable predictions, and its interval, to all predictions (`scale_by_share`)."""
     readable = (predicted >= 0).astype(np.float64)
     if readable.all():
         return found

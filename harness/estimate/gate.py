@@ -458,7 +458,7 @@ def _see_sides(
 
 
 def _fill(labels: LabelColumns, kind: IntArray) -> LabelColumns:
-    """Return the labels with the answers `kind`, shape (L,), in place of abstentions."""
+    """Return the labels with every abstention replaced by the answer in `kind`, shape (L,)."""
     return replace(labels, kind=np.where(labels.kind == ABSTAINED, kind, labels.kind), passed=None)
 
 

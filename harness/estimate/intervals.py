@@ -379,7 +379,10 @@ def weighted_score(
         return mean - A, math.sqrt(max(model, seen))
 
     def search(inside: float, end: float, side: int) -> float:
-        """Return the last A from `inside` to `end` that the test accepts. If `side` is 0, solve M(A) = A."""
+        """Return the last A on the way from `inside` to `end` that the test accepts.
+
+        If `side` is 0, return the last A with M(A) ≥ A instead.
+        """
 
         def holds(A: float) -> bool:
             gap, se = look(A)
@@ -403,7 +406,7 @@ def weighted_score(
 def hoeffding(K: float, n: int, delta: float) -> float:
     """Return Hoeffding's half-width (K − 1) √(log(2/δ)/(2n)) for one sample (Theorem 2, first branch).
 
-    An ordinary sample has K = 2.
+    For an ordinary sample, pass K = 2.
     """
     return (K - 1) * math.sqrt(math.log(2 / delta) / (2 * n))
 
@@ -533,7 +536,7 @@ def _search(lattice: _Lattice, edges: FloatArray, alpha: float, tol: float, *, l
 
 
 class _Lattice:
-    """All joint outcomes of the samples except the largest, whose outcomes enter as tail probabilities."""
+    """Joint outcomes of all samples but the largest; those of the largest enter as tail probabilities."""
 
     def __init__(self, parts: tuple[BinomialSample, ...]) -> None:
         *self.outer, self.inner = sorted(parts, key=lambda c: c.n)
@@ -575,7 +578,7 @@ class _Lattice:
 
 
 def _likely(c: BinomialSample, edges: FloatArray) -> FloatArray:
-    """Return the range of numbers of successes outside which both tails are negligible at every edge.
+    """Return a range of numbers of successes, outside which both tails are negligible at the A of every edge.
 
     By Bernstein's inequality, each tail is below exp(−`_NEGLIGIBLE`).
     """
@@ -587,7 +590,7 @@ def _likely(c: BinomialSample, edges: FloatArray) -> FloatArray:
 
 
 def _pairwise(combine: np.ufunc, a: FloatArray, b: FloatArray) -> FloatArray:
-    """Combine, in every row, each value of `a` with each value of `b`."""
+    """Return `combine(x, y)` for each value x of `a` and each value y of `b` in the same row."""
     return np.asarray(combine(a[:, :, None], b[:, None, :]).reshape(len(a), -1))
 
 

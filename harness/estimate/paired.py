@@ -379,10 +379,10 @@ def student_p_value(value: float, se: float, groups: float) -> float:
 
 
 def clustered_difference(votes: FloatArray, cluster: IntArray | None, level: float) -> FoundDifference:
-    """Estimate the mean of `votes` (+1, 0 or −1 per item) on items in clusters; None: on independent items.
+    """Estimate the mean of `votes` (+1, 0 or −1 per item); items are independent if `cluster` is None.
 
-    The interval is that of `paired_proportions`, on clusters at the effective size. The p-value is that of
-    the sign test, on clusters that of Student's t.
+    The interval is that of `paired_proportions`, with clusters at their effective number of items. The
+    p-value is that of the sign test or, with clusters, that of Student's t.
 
     Examples
     --------
@@ -597,9 +597,9 @@ def corrected_difference(
 
 
 def _has_even_draws(first: IntArray, second: IntArray, data: RoutedSample) -> bool:
-    """Return whether both predictions were equally likely to be asked about on items where models differ.
+    """Return whether both predictions were equally likely to be asked about on each item where models differ.
 
-    All items on which the models differ must also have one answer, two readable predictions, and the same
+    These items must also have one answer each, two readable predictions each, and the same propensity and
     number of options.
     """
     differ: BoolArray = first != second

@@ -229,7 +229,7 @@ class PilotStudy:
         return replace(evidence.sample, strata=None), evidence.option(), evidence.items, answered
 
     def tell_missing(self, answered: float, items: int) -> str:
-        """Return a remark on questions without a yes or no, for which a plan does not allow; "" without any.
+        """Return a remark that missing answers widen intervals beyond the plan; empty if none is missing.
 
         `answered` is the third result of `gather`, and `items` the number of answered items.
         """
@@ -267,8 +267,8 @@ class PilotStudy:
     def add_strata(self, pilot: PilotAnswers, name: str, items: IntArray, drawn: int) -> PilotAnswers:
         """Return the pilot's answers with `guess`: the probability that the model is right, by item.
 
-        This probability is estimated from the models' votes and averaged over the strata of a draw of `drawn`
-        items. Strata are cached.
+        This probability is estimated from the models' votes and averaged within each stratum of a draw of
+        `drawn` items. Strata are cached.
 
         Raises
         ------
@@ -520,7 +520,7 @@ def side_variances(
 
 
 def accuracy_variance(pilot: PilotAnswers, mean: float) -> float:
-    """Return the variance per item without side information at the accuracy `mean`, computed by a model."""
+    """Return the variance per item without side information, under the working model at accuracy `mean`."""
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
     inner = min(1 - 1e-9, mean / share)
@@ -582,7 +582,7 @@ def _vary(
 
 
 def _is_likelihood(pilot: PilotAnswers) -> bool:
-    """Return whether the planned interval is that of the likelihood: one K, options drawn uniformly."""
+    """Return whether the planned interval is that of the likelihood, which needs one K and uniform draws."""
     own, K = pilot.data.valid, pilot.data.n_options
     uniform = np.allclose(pilot.planned[own], (own / K[:, None])[own])
     return uniform and bool(np.ptp(K) == 0)
@@ -940,7 +940,10 @@ def _plan(
 def _allow_for_uneven(
     study: PilotStudy, pilot: PilotAnswers, aim: Aim, sought: dict[str, float]
 ) -> dict[str, float]:
-    """Increase planned numbers by `_UNEVEN` if it applies; `sought` is the result of `Aim.find_all`."""
+    """Increase planned numbers if options are drawn uniformly and items differ in K (`_UNEVEN`).
+
+    `sought` is the result of `Aim.find_all`.
+    """
     if study.protocol != PARTITIONED or np.ptp(pilot.data.n_options) == 0:
         return sought
     factor = _UNEVEN if aim.half_width is None else _UNEVEN**2
@@ -972,7 +975,7 @@ def _keep_promise(
 
 
 def _round(items: float) -> int:
-    """Round to two digits, so that cached simulations can be used for similar numbers of items."""
+    """Round to two significant digits, so that similar numbers of items can share cached simulations."""
     digits = int(10 ** max(0, math.floor(math.log10(items)) - 1))
     return max(1, round(items / digits) * digits)
 

@@ -218,8 +218,9 @@ class SamplePlan:
 def uniform_design_variance(K: int, A: float, s: float = 1.0, t: float = 1.0) -> float:
     """Return the variance v per question of the ML estimate if options are drawn uniformly.
 
-    1/v = J²/(K α(1−α)) + J²/(K(K−1) β(1−β)), where s and t are the experts' sensitivity and specificity, and
-    J, α and β are defined in the module docstring.
+    1/v = J²/(K α(1−α)) + J²/(K(K−1) β(1−β)), with J, α and β of the module docstring. `s` and `t` are the
+    experts' sensitivity and specificity.
+
     Without errors, 1/v = (KA + K − 2)/(K A (1−A)(A + K − 2)). Derivation: a question is about the prediction
     with probability 1/K; ∂α/∂A = J, ∂β/∂A = −J/(K − 1); add the Fisher informations of the two binomials.
     """

@@ -326,7 +326,7 @@ def _take_second(second: LabelColumns, place: AnyIntArray, yes: FloatArray) -> L
 
 
 def _read_second(answers: LabelColumns, place: AnyIntArray, first: RoutedSample, c: FloatArray) -> TwoPhase:
-    """Join the second answers to the N items; `answers` is from `_take_second`, `place` as there."""
+    """Join the second answers to the N items; `answers` is made by `_take_second` with the same `place`."""
     _, yes = first.by_item
     (n, width), put = c.shape, answers.questions
     propensities, shares, chance = put.offered.spread(width), np.zeros((n, width)), np.zeros(n)

@@ -685,7 +685,7 @@ class Judges(SideInformation):
         return super().refuse(setting) or self._missing
 
     def make_working(self, items: IntArray) -> WorkingMaker:
-        """Return a function that makes working distributions of the items at these positions."""
+        """Return a function that makes working distributions of the items at positions `items`."""
         return heard_working([opinion.take(items) for opinion in self._opinions])
 
     def ignores_strata(self, labels: LabelColumns) -> bool:
@@ -918,7 +918,7 @@ def joint_level(level: float, models: int) -> float:
 
 
 def mark_joint(made: Estimates, level: float, models: int) -> Estimates:
-    """Mark estimates made at `joint_level` as jointly valid at `level`, and remove ``anytime``."""
+    """Mark estimates made at `joint_level` as jointly valid at `level`; remove the estimate ``anytime``."""
     note = Note(NoteKind.JOINT, {"models": models})
     return Estimates(
         {

@@ -1108,10 +1108,10 @@ def tally_pool(predictions: PredictionColumns, labels: LabelColumns, strata: Str
 
 
 def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
-    """Refuse designs that the likelihood of tallies does not cover.
+    """Refuse two kinds of design that the likelihood of tallies does not cover.
 
-    One such design has unequal propensities. In the other, all questions are about predictions, and some
-    predictions are unreadable.
+    In the first, options have unequal propensities. In the second, all questions are about predictions, and
+    some predictions are unreadable.
     """
     propensity = labels.questions.propensity
     for row in np.flatnonzero((labels.questions.offered.number > 0) & (propensity < 1)):

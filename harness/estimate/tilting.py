@@ -473,7 +473,7 @@ def invert_score(look: Callable[[float], Null], df: float, level: float) -> Tilt
 
 
 def tilted_outcomes(rows: TiltedRows) -> FloatArray:
-    """Return the outcomes g at the estimate, minus the estimate; shape (R,)."""
+    """Return the outcomes g at the tilt of the estimate, minus their weighted mean; shape (R,)."""
     best = fall_through_zero(lambda tilt: _score(rows, tilt).gap, 0)
     g = _outcomes(rows, best)[-1]
     return g - float((rows.count * rows.weight) @ g)
@@ -497,7 +497,7 @@ def outcomes_at(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, 
 
 
 def score_at(rows: TiltedRows, mean: float = 0.0) -> float:
-    """Return the test statistic |U|/√W of the null hypothesis θ = `mean`; 0 if W is 0."""
+    """Return the statistic (|U| − `Null.step`)/√W of the null hypothesis θ = `mean`; 0 if W is 0."""
     rows = collapse_rows(rows)
     null = _score(rows, tilt_of(rows, mean), clusters=_measure_clusters(rows))
     return (abs(null.gap) - null.step) / float(np.sqrt(null.variance)) if null.variance > 0 else 0.0

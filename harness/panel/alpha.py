@@ -191,7 +191,7 @@ def _pairable(votes: Any) -> tuple[Any, IntArray]:
 
 
 def _distinct(votes: Any) -> tuple[Any, IntArray, IntArray]:
-    """Return the R distinct rows, how many times each occurs, and the array 0, 1, …, R − 1."""
+    """Return the R distinct rows, how often each occurs, and 0, 1, …, R − 1 as their groups (`_draw`)."""
     N, K = votes.shape
     row = np.repeat(np.arange(N), np.diff(votes.indptr))
     cell = np.arange(votes.nnz) - votes.indptr[row]

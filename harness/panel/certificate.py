@@ -91,7 +91,7 @@ class Units:
 
 
 def count_units(unit: IntArray) -> Units:
-    """Count units and their sizes; `unit` is the index of every item's unit, shape (N,)."""
+    """Return the units of items; `unit`, shape (N,), is the index of every item's unit."""
     _, sizes = np.unique(unit, return_counts=True)
     return Units(number=len(sizes), fullness=float(sizes.mean() / sizes.max()))
 
@@ -317,7 +317,10 @@ def _largest(e: Evidence, p_x: PValue, tail: str) -> tuple[float, PValue, str]:
 
 
 def _different(all_pairs: float, m: int) -> float:
-    """Convert the agreement of all pairs of m annotators into the agreement of different annotators."""
+    """Convert the agreement of all pairs of m annotators into that of pairs of different annotators.
+
+    All pairs include each annotator with itself.
+    """
     return max(0.0, (all_pairs * m - 1) / (m - 1))
 
 

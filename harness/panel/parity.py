@@ -613,7 +613,7 @@ def _bin(
 
 
 def _expect(rows: Judgements) -> tuple[float | None, float | None]:
-    """Return mean certainty, and P(accuracy ≥ 80 %); None if no row has a certainty."""
+    """Return the mean certainty p_d, and `ParityBin.at_least_80`; None if no row has a certainty."""
     known = rows.select(~np.isnan(rows.p_d))
     if not known.p_d.size:
         return None, None

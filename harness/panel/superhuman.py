@@ -277,7 +277,7 @@ CEILING_NAMES = {
 
 
 def sign_of(ceiling: str) -> str:
-    """Return the sign of a ceiling, with which its name in tables begins.
+    """Return the symbol of a ceiling, with which its name in tables begins.
 
     >>> sign_of("U_panel")
     'U(p)'
@@ -715,10 +715,11 @@ def _sampling(e: Evidence) -> str:
 
 
 def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:
-    """Return how many items a certificate would need if L and the annotators' agreement stayed the same.
+    """Return how many items a certificate would need if all agreement stayed the same.
 
-    The result exceeds the smallest sufficient number by at most about 1 %. It is None if L does not exceed
-    the ceiling, or if more than `MOST_ITEMS` items would be needed.
+    This includes L, the model's agreement with the aggregate, and the annotators' agreement. The result
+    exceeds the smallest sufficient number by at most about 1 %. It is None if L does not exceed the ceiling,
+    or if more than `MOST_ITEMS` items would be needed.
     """
     if certify(e, (ceiling,))[ceiling].bound >= e.L:
         return None

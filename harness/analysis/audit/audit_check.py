@@ -258,10 +258,10 @@ class Audit:
 
 
 class AuditCheck:
-    """Check of a study's events, design, answers and handovers against each other.
+    """Check of a study's events, design, answers and reassigned questions against each other.
 
-    Callers must add events first, then the rows of the design, then answers and handovers. Memory grows with
-    the number of answers that have a separate event.
+    Callers must add events first, then the rows of the design, then answers and reassigned questions. Memory
+    grows with the number of answers that have a separate event.
 
     Parameters
     ----------
@@ -385,7 +385,7 @@ class AuditCheck:
                 self.findings.add(f"event {place}: {why}")
 
     def add_row(self, part: str, told: Mapping[str, Any]) -> None:
-        """Add the next row of a part of the design; `told` maps columns to values. ``place`` is optional."""
+        """Add the next row of a part of the design; `told` maps columns to values, and can lack ``place``."""
         names = DESIGN_PARTS[part].columns
         self.parts[part].add([[told[name] for name in names if name != "place" or name in told]])
         self.result.drawn = True
@@ -450,7 +450,7 @@ class AuditCheck:
         self._handed[handover.asked_id] = handover
 
     def end(self) -> None:
-        """Report answers and events that are missing, and handovers that are wrong."""
+        """Report missing answers, missing events, and reassigned questions that contradict the events."""
         uncovered = self.result.uncovered
         if self._allowed and uncovered > self._allowed:
             told = f"there were only {self._allowed:,} answers when the design was first frozen"

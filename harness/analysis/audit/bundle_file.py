@@ -61,7 +61,7 @@ def chain(before: str, body: bytes) -> str:
 
 
 def split_line(line: bytes) -> tuple[bytes, str] | None:
-    """Split a line into the bytes before ``chain`` and this field's value; None if the line lacks it."""
+    """Return a line's bytes before its field ``chain``, and the field's value; None without this field."""
     found = _END.search(line[-_LENGTH:])
     return (line[:-_LENGTH], found[1].decode()) if found else None
 

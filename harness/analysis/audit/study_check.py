@@ -90,7 +90,7 @@ def read_events(store: Store, check: AuditCheck) -> Records:
 
 
 def read_evidence(store: Store, check: AuditCheck) -> Records:
-    """Check a study's design, answers and handovers, and yield each as a record.
+    """Check a study's design, answers and reassigned questions, and yield each as a record.
 
     The caller must first exhaust `read_events`.
     """
