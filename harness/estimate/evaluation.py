@@ -316,8 +316,8 @@ def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> Non
         refuse("gate", labels.conditions)
         if labels.cluster is not None:
             raise NotIdentified(
-                "items were drawn with unequal probabilities and are in clusters, and no interval here that "
-                "is valid at any time allows for both"
+                "items were drawn with unequal probabilities and are in clusters; no anytime interval allows "
+                "for both"
             )
     if labels.is_uniform:
         return

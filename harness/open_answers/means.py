@@ -173,8 +173,8 @@ class ItemMean:
         effective = count_effective(np.maximum(norm, 0.0))
         if effective < FEWEST_EFFECTIVE:
             raise Withheld(
-                f"the judged {kind} count as {effective:.1f} {kind} of equal weight; an interval needs "
-                f"{FEWEST_EFFECTIVE:g}"
+                f"the judged {kind} count as {effective:.1f} {kind} of equal weight; an interval needs at "
+                f"least {FEWEST_EFFECTIVE:g}"
             )
         if anytime:
             return betting_sequence(a, norm, self.ends, level)
