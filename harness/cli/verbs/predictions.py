@@ -40,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     told = "file to write the items to (default: %(default)s)"
     actions["items"].add_argument("items", nargs="?", default="items.jsonl", metavar="ITEMS", help=told)
     actions["reread"].add_argument("--model", help="read only this model's replies again")
-    actions["reread"].add_argument("--write", action="store_true", help="store the changes")
+    told = "store the changed answers (default: only report them)"
+    actions["reread"].add_argument("--write", action="store_true", help=told)
 
 
 def run(args: argparse.Namespace) -> None:
