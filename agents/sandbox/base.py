@@ -270,7 +270,7 @@ class TimedHost:
                 left = self._total - self.lasted()
                 if left <= 0:
                     raise StoodStill(
-                        f"the program ran longer than {max(0.0, self._total):.3g} s without a call"
+                        f"the program ran longer than {max(0.0, self._total):.3g} s, not counting its calls"
                     )
                 await asyncio.wait({task}, timeout=left)
             return task.result()

@@ -171,7 +171,7 @@ def _refuse_other_options(old: Item, new: Item) -> None:
             raise BadInput(
                 f"the item {old.id!r} has the option {after!r} in the file where the study has {before!r}, "
                 f"so stored answers about {before!r} would count as answers about {after!r}; give the "
-                "options their meaning and order in the study, or use --answers withdraw"
+                "options the meaning and order that they have in the study, or use --answers withdraw"
             )
 
 

@@ -375,7 +375,7 @@ def _is_wide(row: Row, item: str, annotator: str, label: str) -> bool:
     if {annotator, label} & row.fields.keys():
         return False
     if item not in row.fields or len(row.fields) < 3:
-        told = f"the columns are {', '.join(row.fields)}; needed are {item}, {annotator}, {label}, or "
+        told = f"the columns are {', '.join(row.fields)}; ratings need {item}, {annotator}, {label}, or "
         raise DataError(f"{told}{item} and one column for each of several annotators", file=row.file)
     return True
 

@@ -165,8 +165,8 @@ def refuse_first_after_second(store: Store, new: int) -> None:
     """
     if new and store.content.read_questions(second=True):
         raise ConfigError(
-            f"{counted(new, 'item')} would get a first question after second questions were drawn, and so no "
-            "second question: start a new study for new items"
+            f"{counted(new, 'item')} would get a first question but no second question, because second "
+            "questions were drawn before: start a new study for new items"
         )
 
 

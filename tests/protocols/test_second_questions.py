@@ -194,7 +194,7 @@ def test_second_questions_need_all_first_answers_and_end_the_first_draw(tmp_path
     assert len(drawn.second.questions) == drawn.second.left < 30
     with (tmp_path / "items.csv").open("a") as stream:
         stream.write("i99,a late note,g\n")
-    with pytest.raises(ConfigError, match="1 item would get a first question after"):
+    with pytest.raises(ConfigError, match="1 item would get a first question but no second"):
         route_questions(study)
 
 

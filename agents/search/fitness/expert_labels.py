@@ -53,8 +53,8 @@ def keep_complementary(labelled: ExpertLabels, how: str, seed: int) -> ExpertLab
     settled = labelled.truth >= 0
     if (labelled.routed & ~settled if how == "drawn" else labelled.routed).any():
         raise BadInput(
-            f"search: labels = {how!r} needs options that were drawn uniformly, as by protocol = "
-            '"partitioned"; the options of this study were drawn with unequal probabilities'
+            f"search: labels = {how!r} needs options drawn uniformly (protocol = "
+            '"partitioned"); the options of this study were drawn with unequal probabilities'
         )
     refused, routed = labelled.refused.copy(), np.where(settled, False, labelled.routed)
     if how == "no":

@@ -215,8 +215,8 @@ class BatchRun:
             else:
                 raise UncertainBatch(
                     f"it is unknown whether a batch of {len(batch.requests):,} requests was submitted: "
-                    f"{error}; submit it again with --uncertain retry, which may cost twice, or count its "
-                    "requests as failed with --uncertain hold"
+                    f"{error}; submit it again with --uncertain retry (it may then be charged twice), or "
+                    "count its requests as failed with --uncertain hold"
                 ) from error
 
     async def _submit(self, batch: Batch, *, is_new: bool) -> None:
