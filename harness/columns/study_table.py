@@ -645,7 +645,7 @@ class LabelColumns:
 
     @classmethod
     def of(cls, labels: Sequence[Label], index: ItemIndex) -> LabelColumns:
-        """Make columns from labels about items of the index, with the labels' design if they have one."""
+        """Make columns from labels, and from their design if they are `Labels`; `index` has their items."""
         design = design_of(labels)
         asked, statements = _mask(design.asked, index), design.statements
         is_resolved = bool(statements) and deciding_statement(statements).estimator == "resolved"
