@@ -344,7 +344,7 @@ def _add_page_arguments(serve: argparse.ArgumentParser, links: argparse.Argument
     links.add_argument(
         "--all",
         action="store_true",
-        help="make new sign-in codes for all experts who have been sent questions",
+        help="make new sign-in codes for all experts who have questions",
     )
     links.add_argument("--revoke", action="store_true", help="revoke the codes of the named experts")
 
