@@ -788,7 +788,7 @@ def _refuse_later_draws(labels: LabelColumns) -> None:
     pool = labels.pool
     if pool is not None and pool.batch is not None and pool.batch.max() > 1:
         raise NotIdentified(
-            "items were drawn in several draws with unequal probabilities; a gate cannot allow for this "
+            "items were drawn several times with unequal probabilities; a gate cannot allow for this "
             "together with clusters or experts' errors"
         )
 
