@@ -797,6 +797,10 @@ class LabelColumns:
         passed = None if self.passed is None else self.passed[rows]
         return replace(self, questions=self.questions.take(rows), kind=self.kind[rows], passed=passed)
 
+    def leave_out_passed(self) -> LabelColumns:
+        """Select the labels that experts gave, without the abstentions that `pass_over` added."""
+        return self if self.passed is None else self.take(np.flatnonzero(~self.passed))
+
     def pass_over(self, questions: QuestionColumns) -> LabelColumns:
         """Append an abstention for each of these questions, which experts reached but did not answer."""
         if not len(questions):

@@ -571,7 +571,7 @@ def estimate_tilted(
 
 def count_labels(predictions: PredictionColumns, labels: LabelColumns) -> Counts:
     """Count answers by verdict, unusable predictions by cause, and items without an answer or prediction."""
-    said = labels if labels.passed is None else labels.take(np.flatnonzero(~labels.passed))
+    said = labels.leave_out_passed()
     kinds = said.kind[predictions.ran[said.item]]
     labelled, there = said.labelled, predictions.is_there
     without = there & ~labelled

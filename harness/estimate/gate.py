@@ -767,7 +767,7 @@ def _decide(
     ahead = expected = _choose_ahead(above, below)
     if part.passed is not None:
         # The forecast assumes that questions an expert passed over will be answered like the others.
-        heard = part.take(np.flatnonzero(~part.passed))
+        heard = part.leave_out_passed()
         expected = _choose_ahead(*_bet(models, heard, bar, level, errors)[:2])
     is_open = above is not below and ahead is below and below.sums.mean() >= 0
     found = judge(
