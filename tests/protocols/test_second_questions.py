@@ -232,7 +232,7 @@ def test_intervals_hold_and_estimates_are_unbiased(
     rates = options["rates"]
     truths = np.array(rates) * (1 - options.get("silent", 0.0))
     covered, errors, narrower = [], [], []
-    for seed in range(40):
+    for seed in range(24):
         folder = tmp_path / str(seed)
         folder.mkdir()
         study, truth = lay_out(folder, seed=seed, **options)
@@ -246,8 +246,8 @@ def test_intervals_hold_and_estimates_are_unbiased(
             covered.append(deepened.low <= A <= deepened.high)
             errors.append(deepened.value - A)
             narrower.append((deepened.high - deepened.low) / (main.high - main.low))
-    assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 40)
-    assert abs(np.mean(errors)) <= 0.005 + 4 * np.std(errors) / np.sqrt(40)
+    assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 24)
+    assert abs(np.mean(errors)) <= 0.005 + 4 * np.std(errors) / np.sqrt(24)
     assert abstention or np.mean(narrower) < 1
 
 
