@@ -37,3 +37,18 @@ def test_options_of_mmlu_pro_are_hardly_ever_misread(form: str, datasets: Path) 
     assert n > 20_000
     assert wrong / n < 1e-4  # formulas with line breaks
     assert unreadable / n < 1e-3  # for example texts of options that are another option's letter
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("<b>bold</b>", "bold"),
+        ("<em>x y</em>", "<b>x y</b>"),
+        ("<p>T</p>", "<h2>T</h2>"),
+        ("ＤＮＡ", "ＲＮＡ"),
+    ],
+)
+def test_options_that_differ_in_tags_or_have_full_width_letters_are_read(options: tuple[str, ...]) -> None:
+    forms = ("{}", "ANSWER: {}", "### {}")
+    assert [[read_reply(f.format(o), options).option for o in options] for f in forms] == [[0, 1]] * 3
+    assert read_reply("Ｂ", options).option == 1
