@@ -24,7 +24,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "directives", "search.md", "view"]
 nitpicky = True
-# Targets without a link are types of other packages or internal names, shown as code.
+# Do not warn about Python names without a page: types of other packages and internal names appear as code.
 nitpick_ignore_regex = [("py:.*", ".*")]
 
 myst_enable_extensions = ["colon_fence", "deflist"]

@@ -158,7 +158,7 @@ class Sandbox(ABC):
         return await self._run(self._passed(program), tasks, host)
 
     async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        """Run a parsed source without the static gate, so that only the tier's barriers contain it."""
+        """Run a parsed source without the static gate, so that only the sandbox's barriers confine it."""
         return await self._run(self._unparse(tree), tasks, host)
 
     def _pass(self, program: Program) -> str:
@@ -270,7 +270,7 @@ class TimedHost:
                 left = self._total - self.lasted()
                 if left <= 0:
                     raise StoodStill(
-                        f"the program ran longer than {max(0.0, self._total):.3g} s without a call"
+                        f"the program ran longer than {max(0.0, self._total):.3g} s, not counting its calls"
                     )
                 await asyncio.wait({task}, timeout=left)
             return task.result()

@@ -1,7 +1,7 @@
 """The static gate, which checks a program's source before it runs.
 
-The gate checks every node of the syntax tree. It is not the security barrier: the tier that runs a program
-must contain the program. The gate tells authors early which code will not work, and blocks common ways to
+The gate checks every node of the syntax tree. It is not the security barrier: the sandbox that runs a
+program must confine it. The gate tells authors early which code will not work, and blocks common ways to
 probe the interpreter.
 """
 
@@ -28,7 +28,7 @@ MODULES = frozenset(
         *("statistics", "string", "textwrap", "typing"),
     }
 )
-"""Modules that a program may import; a tier may allow fewer."""
+"""Modules that a program may import; a sandbox tier may allow fewer."""
 
 ASYNCIO = frozenset({"Lock", "Semaphore", "TimeoutError", "as_completed", "create_task", "gather", "sleep"})
 """Names of asyncio that a program may use; other names can open files, sockets and processes."""

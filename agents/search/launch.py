@@ -329,7 +329,7 @@ def _charge_before(study: Study, store: Store, search: str, budget: Budget) -> N
         if more := highest.dollars(*unpriced):
             say(
                 f"search {search}: calls were made before their price was known; their {sum(unpriced):,} "
-                f"tokens are charged at the highest price of the study's models, ${more:.2f}"
+                f"tokens are charged at the highest price of the study's models, ${more:.2f} in total"
             )
         usd += more
     budget.charge_amounts(usd, tokens)

@@ -317,7 +317,7 @@ async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> P
 
 
 def _has_proposed(context: SearchContext) -> bool:
-    """Whether the archive has a candidate other than the library's workflows."""
+    """Whether the archive has a proposal, and not only the workflows with which the search began."""
     return any(candidate.slot >= 0 for candidate in context.archive.candidates.values())
 
 

@@ -451,8 +451,8 @@ def _refuse_older(search: str, spec: Mapping[str, Any]) -> None:
         changed = "let items share a session, so that stored calls might be made and paid for again"
     if changed:
         raise ConfigError(
-            f"search {search} was begun by another version, which {changed}; the search can only be shown "
-            "and exported; start another one with: oversight search start"
+            f"search {search} was begun by another version of oversight, which {changed}; the search can "
+            "only be shown and exported; start another one with: oversight search start"
         )
 
 

@@ -46,7 +46,7 @@ def read_stub(face: ModuleType) -> dict[str, list[str]]:
 
 
 def describe_room(face: ModuleType, room: str, names: list[str]) -> str:
-    """Return the section of a module: the first line of its docstring as the title, then every name."""
+    """Return text that documents a module: the first line of its docstring as the title, then every name."""
     doc = inspect.getdoc(import_module(f"{face.__name__}.{room}")) or room
     title = doc.splitlines()[0].rstrip(".").replace("`", "")
     lines = [f".. rubric:: {title}", "   :heading-level: 2", ""]

@@ -18,7 +18,7 @@ class Settings(SphinxDirective):
     """``.. settings::`` shows each section of study.toml as a list of its settings."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a section for every table of study.toml."""
+        """Return one section of the page per table of study.toml."""
         schema = generate_schema()
         text = "\n".join(
             line for name, place in find_tables(schema) for line in describe_table(name, place, schema)
@@ -46,7 +46,7 @@ def find_tables(schema: Schema) -> list[tuple[str, Schema]]:
 
 
 def describe_table(name: str, table: Schema, schema: Schema) -> list[str]:
-    """Return the section of a table: its description, and each setting's meaning, values and default."""
+    """Return lines that document a table of study.toml: its description, and a paragraph per setting."""
     text, meanings = split_attributes(table.get("description", ""))
     title = f"[{name}]"
     lines = ["", f".. _settings-{name.replace('.', '-')}:", "", title, "-" * len(title), "", text, ""]

@@ -151,7 +151,7 @@ def _make_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask:
     classes = opened.store.columns.read_classes()
     if not classes:
         raise BadInput(
-            "metrics, costs: results by class need the same classes of every item ([items] classes in "
+            "metrics, costs: results by class need the same classes for every item ([items] classes in "
             "study.toml), but here items have their own options"
         )
     return ClassTask(

@@ -169,9 +169,9 @@ def _refuse_other_options(old: Item, new: Item) -> None:
         moved = after != before and after in old.options
         if moved or SequenceMatcher(None, before, after, autojunk=False).ratio() < _ALIKE:
             raise BadInput(
-                f"the item {old.id!r} has the option {after!r} in the file where the study has {before!r}, "
-                f"so stored answers about {before!r} would count as answers about {after!r}; give the "
-                "options their meaning and order in the study, or use --answers withdraw"
+                f"the item {old.id!r}: the file has the option {after!r} at the position of the study's "
+                f"option {before!r}; stored answers about {before!r} would count as answers about {after!r}; "
+                "in the file, keep the options' meaning and order, or use --answers withdraw"
             )
 
 

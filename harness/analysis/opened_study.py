@@ -211,9 +211,9 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
         share, planned = taken.answered / max(1, look.drawn), taken.look / taken.looks
         if not study.experts.statement.asks_on and planned - share > FARTHEST + 1e-9:
             raise BadInput(
-                f"{name}: look {taken.look} was planned at {planned:.0%} of the questions, but its "
-                f"{taken.answered} answers are {share:.0%} of the {look.drawn} questions drawn by now; as "
-                "questions were added, use what is valid at any time: a gate without --look, or --anytime"
+                f"{name}: questions were added after look {taken.look}, which was planned at {planned:.0%} "
+                f"of the questions: its {taken.answered} answers are only {share:.0%} of the {look.drawn} "
+                "questions now; use a gate without --look, or estimate --anytime: both stay valid"
             )
     last = before[-1] if before else look
     if last.look > look.look:
@@ -398,7 +398,7 @@ def find_newest_runs(store: Store, names: Sequence[str] | None, judges: Collecti
     if left_out and (names or not runs):
         raise BadInput(f"{left_out[0]}; see: oversight run --help")
     if not runs:
-        raise BadInput(f"only judges were run yet ({', '.join(told)}); see: oversight run --help")
+        raise BadInput(f"only judges have been run ({', '.join(told)}); see: oversight run --help")
     remarks = [f"{name!r} is a judge: name it with --model to see it among the models" for name in told]
     return ChosenRuns(runs=runs, left_out=left_out, remarks=(*left_out, *remarks))
 

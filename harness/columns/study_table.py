@@ -605,7 +605,7 @@ class LabelColumns:
     kind
         Shape (L,): 1 for yes, 0 for no, −1 for an abstention.
     statements
-        Statement of every protocol that drew any of the questions.
+        For every protocol that drew any of the questions: how its labels can be used.
     drawn
         All questions, answered or not; None if only the answered questions are known.
     asked
@@ -645,7 +645,7 @@ class LabelColumns:
 
     @classmethod
     def of(cls, labels: Sequence[Label], index: ItemIndex) -> LabelColumns:
-        """Make columns from labels about items of the index, with the labels' design if they have one."""
+        """Make columns from labels, and from their design if they are `Labels`; `index` has their items."""
         design = design_of(labels)
         asked, statements = _mask(design.asked, index), design.statements
         is_resolved = bool(statements) and deciding_statement(statements).estimator == "resolved"
@@ -796,6 +796,10 @@ class LabelColumns:
         """Select the labels at `rows` and keep the design."""
         passed = None if self.passed is None else self.passed[rows]
         return replace(self, questions=self.questions.take(rows), kind=self.kind[rows], passed=passed)
+
+    def leave_out_passed(self) -> LabelColumns:
+        """Select the labels that experts gave, without the abstentions that `pass_over` added."""
+        return self if self.passed is None else self.take(np.flatnonzero(~self.passed))
 
     def pass_over(self, questions: QuestionColumns) -> LabelColumns:
         """Append an abstention for each of these questions, which experts reached but did not answer."""

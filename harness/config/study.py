@@ -347,7 +347,7 @@ class ExpertsSection(Section):
         if rule.is_panel or rule.asks_on or "accuracy" not in rule.answers:
             told = f"the protocol {self.protocol!r} does not allow control questions"
             raise ValueError(
-                f"{', '.join(named)}: {told}; remove it, or use the protocol 'partitioned' or 'targeted'"
+                f"{', '.join(named)}: {told}; leave them out, or use the protocol 'partitioned' or 'targeted'"
             )
         return self
 

@@ -90,7 +90,7 @@ def _columns(frame: Any) -> Mapping[str, Sequence[Any]]:
         import pyarrow as pa
         from pyarrow.interchange import from_dataframe
     except ImportError:
-        raise DataError("reading frames of this library needs: pip install pyarrow", file=FRAME) from None
+        raise DataError("frames other than pandas and polars need: pip install pyarrow", file=FRAME) from None
     try:
         table = pa.table(frame) if hasattr(frame, "__arrow_c_stream__") else from_dataframe(frame)
     except Exception as error:  # each library raises errors of its own types

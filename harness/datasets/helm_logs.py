@@ -159,26 +159,40 @@ def _find_chosen(path: Path, whole: Row, states: list[Any]) -> _Chosen:
 
 
 def _compute_chosen(path: Path, states: list[Any]) -> _Chosen:
-    """Return (instance, trial) → index of the option with the highest score."""
-    modes = [state.get("request_mode") for state in states if isinstance(state, dict)]
-    scores: dict[_Key, dict[int, float]] = {}
+    """Return (instance, trial) → index of the option with the highest score.
+
+    Trials in which the request of an option is missing are left out.
+    """
+    modes = {
+        str(state["request_mode"])
+        for state in states
+        if isinstance(state, dict) and state.get("request_mode")
+    }
+    scores: dict[_Key, dict[tuple[str, int], float]] = {}
+    numbers: dict[_Key, int] = {}
     read = partial(_read_score, is_calibrated="calibration" in modes)
-    for key, index, score in chain.from_iterable(read_each(states, path, read)):
-        of_key = scores.setdefault(key, {})
-        of_key[index] = of_key.get(index, 0.0) + score
-    return {key: max(sorted(of_key), key=of_key.__getitem__) for key, of_key in scores.items()}
+    for key, request, score, number in chain.from_iterable(read_each(states, path, read)):
+        scores.setdefault(key, {})[request] = score
+        numbers[key] = number
+    chosen = dict[_Key, int]()
+    for key, found in scores.items():
+        if len(found) == numbers[key] * len(modes):
+            totals = [sum(found[mode, j] for mode in modes) for j in range(numbers[key])]
+            chosen[key] = totals.index(max(totals))
+    return chosen
 
 
-def _read_score(state: Row, *, is_calibrated: bool) -> list[tuple[_Key, int, float]]:
+def _read_score(state: Row, *, is_calibrated: bool) -> list[tuple[_Key, tuple[str, int], float, int]]:
     """Return what a request adds to the score of one option; empty if the request scores no option.
 
     An option's score is the mean log-probability of its tokens. If the run is calibrated, the score is the
-    sum of these log-probabilities, minus the sum from another request that leaves out the question.
+    sum of these log-probabilities, minus the sum from another request that leaves out the question. The
+    number of options is the last value.
     """
     if not state.find_field("request_mode") or state.find_field("instance.perturbation") or _failed(state):
         return []
-    index = state.count("reference_index")
-    option = state.need("instance.references", list)[index]["output"]["text"].strip()
+    index, references = state.count("reference_index"), state.need("instance.references", list)
+    option = references[index]["output"]["text"].strip()
     spelled, total, n = "", 0.0, 0
     for token in reversed((state.need("result.completions", list) or [{}])[0].get("tokens") or []):
         spelled, total, n = token["text"] + spelled, total + float(token["logprob"]), n + 1
@@ -189,8 +203,9 @@ def _read_score(state: Row, *, is_calibrated: bool) -> list[tuple[_Key, int, flo
         told += f"; put the run's {_STATS} beside this file, or {OWN_FILE}"
         raise state.error("result.completions", told)
     score = total if is_calibrated else total / n
-    sign = -1 if state.find_field("request_mode") == "calibration" else 1
-    return [(_key_of(state), index, sign * score)]
+    mode = state.need("request_mode", str)
+    request = (mode, index)
+    return [(_key_of(state), request, -score if mode == "calibration" else score, len(references))]
 
 
 def _failed(state: Row) -> str:
@@ -227,5 +242,6 @@ def _read_scored(state: Row, name: str, chosen: _Chosen, failed: Collection[_Key
     place = chosen.get(key)
     if place is None or place >= len(found.options):
         told = f"{_STATS} needs the index of an option as predicted_index of {name!r} in trial {key[1]}"
+        told += "; without this file, every option needs its request"
         raise state.error("instance.id", told)
     return [found._replace(answer=place, raw=found.options[place])]

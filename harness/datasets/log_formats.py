@@ -255,7 +255,7 @@ def _refuse_unnamed(answers: Sequence[ForeignAnswer], chosen: str, path: Path) -
         if bool(answer.model) != bool(chosen) and not answer.left_out:
             told = "is empty" if chosen else f"is {answer.model!r}, but earlier rows name no model"
             raise DataError(
-                f"{told}; either every row names its model, or no row does",
+                f"{told}; name the model in every row, or in none",
                 file=path,
                 line=answer.line,
                 field="model",

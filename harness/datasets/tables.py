@@ -118,7 +118,7 @@ def _refuse_unequal_draw(items: Iterable[Sequence[tuple[Row, int]]]) -> None:
         for row, options in rows:
             drawn = row.number("propensity")
             if drawn is not None and abs(drawn * options / len(rows) - 1) > _ROUNDED:
-                told = f"must be {len(rows)}/{options}, because the item has {len(rows)} rows, is {drawn:g}"
+                told = f"must be {len(rows)}/{options}, is {drawn:g}: the item has {len(rows)} rows"
                 advice = (
                     "for options that were not drawn uniformly, use Question, Answer and oversight.decode"
                 )
@@ -319,9 +319,10 @@ def read_ratings(
 
 
 def _read_class(row: Row, column: str, classes: Mapping[str, Any] | None) -> str:
-    """Return the label in a column; empty if the cell is. `classes` are the known classes.
+    """Return the class that a column names; empty if the cell is empty. `classes` are the known classes.
 
-    Raises DataError if no class equals the label or is the same whole number.
+    If the cell and exactly one class are the same whole number, such as 1.0 and 1, this class is returned.
+    Raises DataError if the cell names no class. If `classes` is None, any label is returned as it is.
     """
     said = _text(row, column, required=False)
     if not said or classes is None or said in classes:
@@ -375,7 +376,7 @@ def _is_wide(row: Row, item: str, annotator: str, label: str) -> bool:
     if {annotator, label} & row.fields.keys():
         return False
     if item not in row.fields or len(row.fields) < 3:
-        told = f"the columns are {', '.join(row.fields)}; needed are {item}, {annotator}, {label}, or "
+        told = f"the columns are {', '.join(row.fields)}; ratings need {item}, {annotator}, {label}, or "
         raise DataError(f"{told}{item} and one column for each of several annotators", file=row.file)
     return True
 

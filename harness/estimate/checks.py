@@ -483,7 +483,7 @@ def coin(data: CheckInput) -> CheckOutcome:
     tossed = readable.take(np.flatnonzero(np.abs(readable.own - 0.5) < _EQUAL))
     n = len(tossed)
     if not n:
-        raise EstimateError("no question was drawn by a coin between two predictions")
+        raise EstimateError("no question was drawn by a coin toss between two predictions")
     heads = int(np.count_nonzero(tossed.is_hit))
     text = f"this model's prediction was asked about {heads} of {n} times, expected {n / 2:g}"
     odd = "; the coin was not fair, or the predictions differ from those used in the draw"
@@ -687,7 +687,7 @@ def agreement(votes: ModelVotes) -> CheckOutcome:
         raise EstimateError("all answers are alike")
     v = _centre(votes.votes[rows].astype(np.float64), k)
     if float(v @ v) < _NEAR:
-        raise EstimateError("as many models predict every option that was asked about")
+        raise EstimateError("every option asked about is predicted by the same number of models")
     spread = _centre(yes, k)
     size = len(yes) - np.unique(k).size
     variance = float(v @ v) * float(spread @ spread) / max(1, size)
@@ -741,7 +741,7 @@ def seen_answers(data: CheckInput) -> CheckOutcome:
     """
     if not data.others:
         raise EstimateError(
-            "no other model to compare with; assumes that the model has seen none of the answers"
+            "no other model to compare with; the estimate assumes that the model has seen none of the answers"
         )
     asked = data.drawn.asked
     ran = np.logical_and.reduce([model.ran[asked.item] for model in data.others])
@@ -843,9 +843,10 @@ def yes_rate_by_expert(votes: ModelVotes) -> CheckOutcome:
         test for expert in range(len(names)) for test in _test_expert(cells, expert, level, separate=separate)
     ]
     if not found:
-        clusters = "" if cells.cluster is None else f", from {FEWEST_EFFECTIVE:g} clusters of equal size"
+        clusters = "" if cells.cluster is None else f", each from {FEWEST_EFFECTIVE:g} clusters of equal size"
         raise EstimateError(
-            f"fewer than two experts with {_LEAST} answers to questions of one kind{clusters}"
+            f"needs {_LEAST} answers of one expert and {_LEAST} of others to questions of the same "
+            f"kind{clusters}"
         )
     p, expert, yes, n, others = min(found)
     own = f"furthest off: {names[expert]}, {yes} yes of {n} comparable answers"
@@ -1121,7 +1122,7 @@ def readability(data: CheckInput) -> CheckOutcome:
         for x in (predictions.ran, predictions.is_unreadable)
     )
     if not sum(bad) or not all(n):
-        raise EstimateError("no unreadable predictions, or no items without labels")
+        raise EstimateError("every prediction is readable, or every item has a label")
     share = sum(bad) / sum(n)
     z = z_of_sum(bad[1] / n[1] - bad[0] / n[0], 0.0, share * (1 - share) * (1 / n[0] + 1 / n[1]))
     text = f"unreadable: {bad[1]} of {n[1]} predictions with labels, {bad[0]} of {n[0]} without"

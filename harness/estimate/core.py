@@ -1,13 +1,14 @@
-"""Foundations of all estimators: argument checks, roots, effective numbers, binomial samples, p-values.
+"""Foundations of all estimators: argument checks, roots, effective sample sizes, binomial samples, p-values.
 
 **Binomial samples** (`BinomialSample`). Labels of every kind give S successes in n trials with the success
-probability q(A) = (A + K − 2)/(K − 1), where A is the accuracy and K may be fractional:
+probability q(A) = (A + K − 2)/(K − 1). A is the accuracy. K, which may be fractional, depends on the label:
 
-* a checked prediction (the label decides whether it is right): K = 2, q = A
-* a refused option of an item with K options, success = "not the predicted option" (Eq. 2): K
-* m refused options of one item, success = "none is the predicted option": K' = 1 + (K − 1)/m, because P(no
-  hit | wrong) = (K − 1 − m)/(K − 1) with uniform wrong options. If m = K − 1, only one option is left, and
-  K' = 2 as for a checked prediction
+* The label decides whether the prediction is right: K = 2, so q = A.
+* The expert refused one option, which means answered no about it (complementary label). The trial succeeds if
+  the model did not predict this option (Eq. 2). K is the item's number of options.
+* Experts refused m of the item's K options. The trial succeeds if the model predicted none of them, which has
+  the probability (K − 1 − m)/(K − 1) if the prediction is wrong and the refused options are a uniform sample
+  of the wrong ones. So K' = 1 + (K − 1)/m replaces K. If m = K − 1, only one option is left, and K' = 2.
 
 Source: "Towards Scalable Oversight via Partitioned Human Supervision", section 2; the fractional K' is this
 project's derivation.

@@ -316,8 +316,8 @@ def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> Non
         refuse("gate", labels.conditions)
         if labels.cluster is not None:
             raise NotIdentified(
-                "items were drawn with unequal probabilities and are in clusters, and no interval here that "
-                "is valid at any time allows for both"
+                "items were drawn with unequal probabilities and are in clusters; no anytime interval allows "
+                "for both"
             )
     if labels.is_uniform:
         return
@@ -571,7 +571,7 @@ def estimate_tilted(
 
 def count_labels(predictions: PredictionColumns, labels: LabelColumns) -> Counts:
     """Count answers by verdict, unusable predictions by cause, and items without an answer or prediction."""
-    said = labels if labels.passed is None else labels.take(np.flatnonzero(~labels.passed))
+    said = labels.leave_out_passed()
     kinds = said.kind[predictions.ran[said.item]]
     labelled, there = said.labelled, predictions.is_there
     without = there & ~labelled

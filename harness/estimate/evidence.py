@@ -202,7 +202,7 @@ def _read_draws(drawn: QuestionColumns, draw: IntArray, answered: BoolArray) -> 
 
 
 def find_turns(labels: LabelColumns, drawn: QuestionColumns) -> FloatArray:
-    """Return, for each question, the share of its expert's queue that ends with the question; shape (R,)."""
+    """Return each question's turn, shape (R,): its place in its expert's queue, divided by the length."""
     draw = np.zeros(len(drawn), np.int64) if labels.pool is not None else _find_draws(drawn)
     queues = _read_draws(drawn, draw, np.zeros(len(drawn), np.bool_))
     turns: FloatArray = (queues.rank + 1) / queues.asked[draw * len(drawn.experts) + drawn.expert]

@@ -753,8 +753,8 @@ def rate_ranges(
             least, most = 0.0, 1.0
         if max(low, least) > min(high, most):
             raise NotIdentified(
-                "the answers to gold items do not fit the range of sensitivity or of specificity: the range "
-                "in study.toml, or 0.5 to 1 without one"
+                "the answers to gold items do not fit the range of sensitivity or of specificity that "
+                "study.toml sets (default: 0.5 to 1)"
             )
         found.append((max(low, least), min(high, most)))
     return found[0], found[1]

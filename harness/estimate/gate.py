@@ -234,8 +234,8 @@ def accuracy_gains(
     )
     if (readable & (constant >= 1)).any():
         raise NotIdentified(
-            "some predictions could not be drawn for a question, so these answers cannot tell whether they "
-            "are right"
+            "no question about some predictions could be drawn, so the answers cannot tell whether these "
+            "predictions are right"
         )
     return _gather(evidence, answer, turn, c, p, constant, bar, (0.0, 1.0), rates)
 
@@ -767,7 +767,7 @@ def _decide(
     ahead = expected = _choose_ahead(above, below)
     if part.passed is not None:
         # The forecast assumes that questions an expert passed over will be answered like the others.
-        heard = part.take(np.flatnonzero(~part.passed))
+        heard = part.leave_out_passed()
         expected = _choose_ahead(*_bet(models, heard, bar, level, errors)[:2])
     is_open = above is not below and ahead is below and below.sums.mean() >= 0
     found = judge(
@@ -788,8 +788,8 @@ def _refuse_later_draws(labels: LabelColumns) -> None:
     pool = labels.pool
     if pool is not None and pool.batch is not None and pool.batch.max() > 1:
         raise NotIdentified(
-            "items were drawn several times with unequal probabilities, and no test here that may be "
-            "repeated at any time allows for this together with clusters or errors of experts"
+            "items were drawn several times with unequal probabilities; a gate cannot allow for this "
+            "together with clusters or experts' errors"
         )
 
 

@@ -395,7 +395,7 @@ def weighted_score(
     if abs(gap) > 2 * t * se:
         raise EstimateError(
             f"the labels contradict every accuracy: even the accuracy that fits best, {best:.0%}, differs "
-            f"from the mean of the labels by {gap:+.2f}"
+            f"from the accuracy computed from the labels by {gap:+.2f}"
         )
     # if by chance every A is rejected, t is raised so that the interval is not empty
     t = max(t, 1.1 * abs(gap) / se) if se > 0 else t

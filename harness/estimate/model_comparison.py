@@ -118,7 +118,7 @@ class Ranking(Displayable):
         shown = (percent(min(1.0, max(0.0, value))) for value in self.values)
         return (
             HtmlTable(
-                title=f"Ranking, joint level {level_text(self.level)}",
+                title=f"Ranking, joint confidence level {level_text(self.level)}",
                 columns=("model", "rank", "accuracy"),
                 rows=list(zip(self.names, self._spans, shown, strict=True)),
                 notes=("models that share a rank cannot be told apart",),

@@ -202,7 +202,7 @@ class PilotStudy:
         data, option, items, share = read(predictions)
         if not (option >= 0).any():
             n = len(option)
-            raise EstimateError(f"cannot be planned: all predictions about {n} answered items are unreadable")
+            raise EstimateError(f"cannot be planned: all {n} predictions for answered items are unreadable")
         seen = np.stack([np.maximum(p.option[items], -1) for p in self.voters.values()], axis=1)
         looked_at = _columns([self.voters[n] for n in self.asked_for], items)
         planned, cost = self._draw(option, looked_at, data.n_options, data.propensities.shape[1])

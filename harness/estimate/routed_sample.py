@@ -267,7 +267,7 @@ def _check_pool(data: RoutedSample) -> None:
 
 def _refuse_value(name: str, value: float, option: int, n_options: int) -> NoReturn:
     if option >= n_options:
-        raise EstimateError(f"{name} must be 0, because the item has only {n_options} options, is {value}")
+        raise EstimateError(f"{name} must be 0, is {value}: the item has only {n_options} options")
     raise EstimateError(f"{name} must lie in [0, 1], is {value}")
 
 

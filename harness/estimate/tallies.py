@@ -81,6 +81,7 @@ from oversight.harness.estimate.decoding import UNIFORM_ASSUMPTIONS
 from oversight.harness.estimate.estimators import POINTS, make_point, pool_samples
 from oversight.harness.estimate.intervals import INTERVALS, make_interval, scale_by_share, weighted_score
 from oversight.harness.estimate.tilting import join_rows, tilted_score, uniform_rows
+from oversight.harness.output import counted
 from oversight.harness.types import (
     Counts,
     Displayable,
@@ -842,7 +843,7 @@ class Design:
         if self.yes[first] != self.yes[second]:
             raise EstimateError(f"{what} must have one answer, has both yes and no")
         raise EstimateError(
-            f"{what} must have one answer, has two; several experts per question need a noise model"
+            f"{what} must have one answer, has two; give the answer of only one expert per question"
         )
 
     def _check_one_truth(self, n_yes: AnyIntArray) -> None:
@@ -1053,9 +1054,9 @@ def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray
     stuck = np.flatnonzero(use & ~settled & design.certain & ~known & (design.n_no > 0))
     if stuck.size:
         raise NotIdentified(
-            f"labels: this model's accuracy cannot be estimated, because no question about its prediction "
-            f"was possible for item {design.name(stuck[0])} and {stuck.size - 1} more items, and their "
-            "answers are no; also ask about this model's predictions"
+            "labels: this model's accuracy cannot be estimated, because no question could be about its "
+            f"prediction for {counted(stuck.size, 'item')}, such as {design.name(stuck[0])}, and all answers "
+            "about them are no; also ask about this model's predictions"
         )
     success = np.where(settled, hit_yes, ~design.has_yes)
     width = design.width

@@ -14,7 +14,9 @@ and θ(λ) is accepted if |U| ≤ t √W, where t is the quantile of Student's t
 = 0 for every q, so a bad working distribution widens the interval but does not make it invalid. The model's
 variance M prevents samples without an error, or without a correct answer, from having variance 0. The
 observed variance S widens the interval if the answers contradict q. It counts in full (ε = 1) for clusters
-and for a q fixed before the answers, and half (ε = ½) for a q fitted to the answers.
+and for a q fixed before the answers, and half (ε = ½) for a q fitted to the answers. But on items with only
+one readable prediction of two models, a tilt explains a difference of 0 by wrong predictions, while the
+numbers of such items are random as well: if q was fitted, these items have ε = 1 and add w_i² U² to S.
 `oversight.harness.estimate.intervals` has the variances of clusters and of proportional draws within strata.
 `benchmarks/coverage_matrix.py` simulates the interval.
 
@@ -206,6 +208,9 @@ class TiltedRows:
         Stratum number of the item; 0 for all items if there are no strata.
     excess
         ε: share of S − M that is added to M, as in the module docstring.
+    one_sided
+        1 if q was fitted, and θ is a difference to which this item can contribute only +1 or only −1, because
+        the other model's answer is unreadable; otherwise 0.
     """
 
     up: FloatArray
@@ -225,6 +230,7 @@ class TiltedRows:
     cluster: IntArray
     stratum: IntArray
     excess: FloatArray
+    one_sided: FloatArray
 
 
 def collapse_rows(rows: TiltedRows) -> TiltedRows:
@@ -300,12 +306,15 @@ def tilt_items(
             f"item {row}: an expert was asked about option {asked[row]}, whose propensity is 0"
         )
     none = np.zeros(0, np.int64)
-    q, excess = working, np.ones(n)
+    q, excess, one_sided = working, np.ones(n), np.zeros(n, np.bool_)
     if q is None:
         q, uniform = uniform_working(c, propensities, own)
         fitted = np.flatnonzero(~uniform)
         excess[fitted] = _EXCESS
         said = asked[fitted], np.asarray(yes, dtype=np.float64)[fitted]
+        if plus.any() and minus.any():
+            one_sided = ~uniform & (plus.any(axis=1) != minus.any(axis=1))
+            excess[one_sided] = 1.0
         if fitted.size:
             q[fitted] = fit_working(c[fitted], propensities[fitted], own[fitted], *said)
     return TiltedRows(
@@ -326,6 +335,7 @@ def tilt_items(
         cluster=none if cluster is None else cluster,
         stratum=np.zeros(n, np.int64),
         excess=excess,
+        one_sided=one_sided.astype(np.float64),
     )
 
 
@@ -548,6 +558,7 @@ def _score(
     model = float((each * rows.weight) @ (variance + squares))
     if clusters is None:
         seen = float((each * rows.weight) @ residual)
+        seen += gap**2 * float((each * rows.weight) @ rows.one_sided)
         return Null(theta, gap, model + float(each @ rows.excess) * max(0.0, seen - model))
     square = float(each @ (up + down))
     model, together = clusters.at(model, max(0.0, square - theta**2), gap)

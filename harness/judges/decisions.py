@@ -241,7 +241,7 @@ def _read_reply(status: int, body: bytes, item: Item, kind: str) -> tuple[tuple[
 def _field(answers: Mapping[str, Any], name: str, kind: str, field: str) -> Any:
     answer = answers.get(name)
     if not isinstance(answer, dict) or answer.get("type", kind) != kind or field not in answer:
-        raise BadInput(f"question {name!r}: no answer of type {kind!r} has the field {field!r}")
+        raise BadInput(f"question {name!r}: the reply has no answer of type {kind!r} with field {field!r}")
     return answer[field]
 
 

@@ -92,7 +92,7 @@ def ask_aside(
             raise ModelError(f"{model} did not reply ({use}): {told}; try again")
         if use == CLAIMS and replies[name].status is PredictionStatus.TRUNCATED:
             told = f"set a larger max_tokens under [models.{model}]"
-            raise ModelError(f"{model}: a list of claims was cut by the token limit; {told}")
+            raise ModelError(f"{model}: a list of claims was cut off at the token limit; {told}")
     return {name: cut_thoughts(replies[name].raw) for name in texts}
 
 

@@ -329,7 +329,7 @@ class _Maker:
         )
 
     def _fill(self, nothing: OpenEstimate, sides: list[ModelUnits]) -> OpenEstimate:
-        """Return `nothing`, an estimate that has only names and counts, with its value and interval added."""
+        """Add a value and an interval to an estimate (`nothing`) that has only names and counts."""
         least, negatives = self._combine(nothing, sides, LOW, HIGH)
         is_bounded = nothing.metric in (NO_ERROR, BY_ITEM)
         is_known = not (least.open if is_bounded else nothing.missing)

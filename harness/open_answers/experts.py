@@ -81,7 +81,7 @@ class ErrorRates:
 
     @property
     def doubt(self) -> str:
-        """Text that says how often experts replied wrongly or, without gold, two experts disagreed."""
+        """Text with the number of wrong replies to gold or, without gold, of pairs of replies that differ."""
         if not self.wrong:
             kind = "control questions without a wrong reply" if self.is_gold else "pairs of equal replies"
             return f"{self.of} {kind} do not exclude that experts err"

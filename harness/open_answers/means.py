@@ -173,8 +173,8 @@ class ItemMean:
         effective = count_effective(np.maximum(norm, 0.0))
         if effective < FEWEST_EFFECTIVE:
             raise Withheld(
-                f"the judged {kind} count as {effective:.1f} {kind} of equal weight; an interval needs "
-                f"{FEWEST_EFFECTIVE:g}"
+                f"the judged {kind} count as {effective:.1f} {kind} of equal weight; an interval needs at "
+                f"least {FEWEST_EFFECTIVE:g}"
             )
         if anytime:
             return betting_sequence(a, norm, self.ends, level)
@@ -208,7 +208,7 @@ class ItemMean:
 def mean_score(units: ModelUnits, fill: str, field: str | None) -> ItemMean:
     """Return a model's mean score, defined in the module's docstring.
 
-    `fill` says how missing judgements count.
+    Missing judgements count as bad if `fill` is LOW, and as good if it is HIGH; SEEN leaves them out.
     """
     units = _first_asked(units)
     if field is None or units.fields_known:
@@ -259,7 +259,10 @@ def _known_score(units: ModelUnits) -> ItemMean:
 
 
 def share_met(units: ModelUnits, fill: str, field: str | None) -> ItemMean:
-    """Return the share of units that are met."""
+    """Return the share of met units among all units of the answers; the units' points do not matter.
+
+    Missing judgements count as not met if `fill` is LOW, and as met if it is HIGH; SEEN leaves them out.
+    """
     units = _first_asked(units)
     units = units.take(units.rows_of_field(field))
     lowest = np.where(units.points < 0, GOOD, BAD)

@@ -85,10 +85,11 @@ class Judgements:
     item
         Position of the item.
     p_d
-        Certainty of the vote with which the row's choices are compared; nan if it is a single vote.
+        Certainty of the majority label to which the row's choices are compared; nan if only one annotator
+        voted on it.
     reference
-        Shape (rows, K): weight of every class. It is 1 for the winner of the vote, 1/t for each of t tied
-        winners, and 0 for every other class.
+        Shape (rows, K): the majority label, as a weight of every class. The weight is 1 for the class with
+        most votes, 1/t for each of t tied classes, and 0 for every other class.
     human, model
         Class that the human rater chose, and class that the model chose (negative if its answer is
         unreadable).

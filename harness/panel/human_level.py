@@ -144,7 +144,9 @@ def hlpri(better_than: int, worse_than: int) -> float:
     2.0
     """
     if better_than < 0 or worse_than < 0:
-        raise EstimateError(f"b and w must be at least 0, are {better_than} and {worse_than}")
+        raise EstimateError(
+            f"better_than and worse_than must be at least 0, are {better_than} and {worse_than}"
+        )
     return (better_than + 1) / (worse_than + 1)
 
 

@@ -71,7 +71,7 @@ class Panel:
             values = getattr(self, name)
             check_rows(name, values, (values >= 0) & (values < len(names)), f"lie in 0..{len(names) - 1}")
         if len(self.classes) < 2:
-            raise EstimateError(f"classes must be at least 2, are {len(self.classes)}: {self.classes}")
+            raise EstimateError(f"a panel needs at least 2 classes, has {len(self.classes)}: {self.classes}")
         pair = self.item * len(self.annotators) + self.annotator
         order = np.argsort(pair, kind="stable")
         again = order[1:][pair[order][1:] == pair[order][:-1]]

@@ -623,7 +623,7 @@ def assess_superhuman(
 
 
 def _gather(hits: FloatArray, bounds: Ceiling, m: IntArray, C: int, clusters: Units | None) -> Evidence:
-    """Collect the counts that `certify` needs; `m` is the number of labels per item, shape (N,)."""
+    """Collect the counts and means that `certify` needs; `m` is the number of labels per item, shape (N,)."""
     return Evidence(
         L=float(hits.mean()),
         x=float(bounds.pairs.mean()),

@@ -70,7 +70,7 @@ def label_texts(model: ModelReport) -> list[str]:
             (counts.abstained, "questions abstained from"),
             (counts.unreadable, "labelled items with an unreadable answer (count as wrong)"),
             (counts.failed, "labelled items without an answer of the model (excluded)"),
-            (items.unlabelled, "items without an answer that counts"),
+            (items.unlabelled, "items without an answer"),
             (items.unasked, "items without a question"),
         )
         if number

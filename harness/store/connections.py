@@ -245,8 +245,8 @@ class Connections:
         made.rollback()
         if found is None or found[0] != self._database:
             raise LostDatabase(
-                f"{self._shown}: the database was removed or replaced while this command used it; rows "
-                "stored before are in the old database; restore the old database and run the command again"
+                f"{self._shown}: the database was removed or replaced while this command used it; rows that "
+                "the command already stored are in the old database; restore it and run the command again"
             )
 
     def _remember_files(self) -> None:

@@ -217,7 +217,8 @@ def move_rows(
         If the target's disk is full.
     """
     shown = show_address(target)
-    _refuse_users(source)  # also refuses a disk too full to remove the mark if the move fails
+    # This also fails if the disk is full: then the mark set below could not be removed after a failed move.
+    _refuse_users(source)
     with Store(source, write_marked=True) as store:
         mark = store.marks.read_mark()
         if mark is not None and mark.moved_to != shown:

@@ -52,7 +52,8 @@ def describe_failure(
         )
     if any(sign in reason for sign in _FULL):
         return FullDisk(
-            f"{shown}: {reason}; rows stored before are kept: free space and run the same command again"
+            f"{shown}: {reason}; rows that are already stored are kept: free space and run the same command "
+            "again"
         )
     recovery = _RECOVERY.format(shown) if any(sign in reason for sign in _DAMAGE) else ""
     return StoreError(f"{shown}: the database cannot be used: {reason}{recovery}")

@@ -65,7 +65,8 @@ class LabelDesign:
     Attributes
     ----------
     statements
-        Statement of each protocol that drew one of the questions, sorted by the protocol's name.
+        For every protocol that drew any of the questions: how its labels can be used. Sorted by the
+        protocol's name.
     asked
         Ids of the items with a question, answered or not.
     drawn

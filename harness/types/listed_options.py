@@ -29,7 +29,7 @@ def find_listed_order(options: Sequence[str], text: str) -> tuple[int, ...] | No
     True
     """
     k = len(options)
-    if all(len(option) == 1 and ord(option.upper()) - ord("A") in range(k) for option in options):
+    if all(len(o) == 1 and o.isascii() and ord(o.upper()) - ord("A") in range(k) for o in options):
         return None  # "A, B or C" lists no options under letters
     last: tuple[int, ...] | None = None
     found: list[int | None] = []

@@ -461,7 +461,7 @@ def find_option(options: Sequence[str], said: str) -> int | None:
 
 
 def find_number(options: Sequence[str], said: str) -> int | None:
-    """Return the index of the only option that is the same whole number as a text, or None.
+    """Return the index of the option that is the same whole number as a text; None unless exactly one is.
 
     Programs write whole numbers with decimals if their column has an empty cell: 1 becomes 1.0.
 

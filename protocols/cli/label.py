@@ -47,7 +47,10 @@ def route(args: argparse.Namespace, study: Study) -> None:
     """Draw the questions of the study, or the assignments of its panel."""
     panel = study.experts.is_panel
     if panel and (args.questions or args.more or args.second or study.experts.questions):
-        raise BadInput("--questions and --more draw items for yes/no questions; this study is a panel")
+        raise BadInput(
+            "--questions, --more, --second and questions under [experts] are for yes/no questions; this "
+            "study is a panel"
+        )
     numbers = {name: getattr(args, name) for name in ("questions", "more", "second")}
     drawn = route_panel(study) if panel else route_questions(study, **numbers)
     total, loads = drawn.asked.total(), drawn.asked.values()
@@ -106,7 +109,7 @@ def export_files(args: argparse.Namespace, study: Study) -> None:
     """Write the open questions to one file per person or, with ``--ratings``, write a panel's ratings."""
     panel = study.experts.is_panel
     if args.ratings and not panel:
-        raise BadInput("--ratings is for panels; this study asks yes or no")
+        raise BadInput("--ratings is for panels; this study asks yes/no questions")
     if args.ratings:
         study.refuse_own_file(args.ratings)
         count = export_ratings(study, args.ratings)
@@ -160,8 +163,8 @@ def _are_exports(files: Sequence[str]) -> bool:
     exports = [name for name in files if name.lower().endswith(".json")]
     if exports and len(exports) < len(files):
         raise BadInput(
-            f"{exports[0]} is an export of Label Studio, but not every other file is: import the exports "
-            "with a separate command"
+            f"{exports[0]} is an export of Label Studio, but other files are filled-in files: import the two "
+            "kinds with separate commands"
         )
     return bool(exports)
 
@@ -259,7 +262,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     option = verb["reassign"].add_argument
     option("expert", metavar="EXPERT", help="expert whose unanswered questions are passed on")
-    option("to", metavar="NAME", help="expert who receives these questions")
+    option("to", metavar="NAME", help="expert who takes over the unanswered questions")
     option("--reason", default="", help="reason to record in the audit trail")
     after = "delete the projects on the Label Studio server afterwards"
     verb["close"].add_argument("--delete", action="store_true", help=after)
@@ -341,7 +344,7 @@ def _add_page_arguments(serve: argparse.ArgumentParser, links: argparse.Argument
     links.add_argument(
         "--all",
         action="store_true",
-        help="make new sign-in codes for all experts who have been sent questions",
+        help="make new sign-in codes for all experts who have questions",
     )
     links.add_argument("--revoke", action="store_true", help="revoke the codes of the named experts")
 

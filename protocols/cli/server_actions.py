@@ -102,7 +102,7 @@ def _check_watch(args: argparse.Namespace, study: Study) -> None:
     if args.until_width is not None and not 0 < args.until_width <= 1:
         raise BadInput("--until-width must be in (0, 1]")
     if study.experts.is_panel and args.until_width is not None:
-        raise BadInput("--until-width is for yes/no questions; a panel estimates no accuracy")
+        raise BadInput("--until-width is for yes/no questions; a panel study has no accuracy interval")
 
 
 def show_status(args: argparse.Namespace, study: Study) -> None:

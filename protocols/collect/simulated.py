@@ -60,7 +60,7 @@ class SimulatedExperts:
 
     def _answer(self, question: Question) -> Answer:
         if question.item_id not in self.truth:
-            raise BadInput(f"the sealed key has no answer for the item {question.item_id!r}")
+            raise BadInput(f"the answer key has no true option for the item {question.item_id!r}")
         abstains, errs = np.random.default_rng(derive_seed(self.seed, plain_id(question))).random(2)
         if abstains < self.abstention:
             verdict = Verdict.UNSURE

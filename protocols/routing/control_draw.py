@@ -303,8 +303,8 @@ def _refuse_none(wanted: Counter[str], every: Sequence[ControlQuestion]) -> None
     drawn = Counter(c.kind.value for c in every)
     if wanted[ControlKind.OVERLAP.value] and not drawn[ControlKind.OVERLAP.value]:
         raise BadInput(
-            "overlap: no second expert is available: every class has only one present expert with capacity; "
-            "add another expert to the roster, or leave overlap out"
+            "overlap: no second expert is available: every class has only one expert who is neither absent "
+            "nor at capacity; add another expert to the roster, or leave overlap out"
         )
     if wanted[ControlKind.GOLD.value] and not drawn[ControlKind.GOLD.value]:
         raise BadInput(

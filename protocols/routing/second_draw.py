@@ -121,8 +121,9 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
         rows = rows[:0]
     if not rows.size:
         raise BadInput(
-            "--second: nothing is left to ask: every first answer decides its item (it is a yes, a no about "
-            "one of only two options, or a no about the only model's prediction)"
+            "--second: nothing is left to ask: a second question needs a first answer of no about an item "
+            "with more than two options; if all first questions were about the predictions of the study's "
+            "only model, no second questions are needed"
         )
     posterior = _weigh_votes(votes)
     item, option, k = labels.item[rows], labels.option[rows], labels.questions.n_options[rows]
@@ -165,8 +166,8 @@ def refuse_first_after_second(store: Store, new: int) -> None:
     """
     if new and store.content.read_questions(second=True):
         raise ConfigError(
-            f"{counted(new, 'item')} would get a first question after second questions were drawn, and so no "
-            "second question: start a new study for new items"
+            f"{counted(new, 'item')} would get a first question but no second question, because second "
+            "questions were drawn before: start a new study for new items"
         )
 
 

@@ -186,7 +186,7 @@ def test_planned_looks_are_recorded(begin: Callable[..., None], oversight: Overs
         with pytest.raises(BadInput, match="it was the last"):
             check_look(study, store, more)
         grown = PlannedLook(look=2, looks=2, answered=4 * N, drawn=4 * N)
-        with pytest.raises(BadInput, match="as questions were added"):
+        with pytest.raises(BadInput, match="questions were added after look 1"):
             check_look(study, store, grown)
 
 

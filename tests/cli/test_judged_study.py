@@ -139,7 +139,7 @@ def test_study_with_only_judges_has_no_models(
     write_study('judge = ["a", "b", "wise"]')
     capsys.readouterr()
     assert main(["estimate"]) == 2
-    assert "only judges were run yet (a, b, wise)" in capsys.readouterr().err
+    assert "only judges have been run (a, b, wise)" in capsys.readouterr().err
 
 
 def test_a_judge_is_a_text_or_a_list_and_a_model_may_have_that_name(study: Path) -> None:

@@ -204,7 +204,7 @@ def test_verbs_that_do_not_fit_say_so(
             "the study has no ratings",
         ),
         (("label", "simulate", "--key", "k.csv"), "this study is a panel"),
-        (("label", "watch", "--until-width", "0.1"), "a panel estimates no accuracy"),
+        (("label", "watch", "--until-width", "0.1"), "a panel study has no accuracy interval"),
         (("estimate",), "this study is a panel; see: oversight panel agree"),
     ):
         assert said in oversight(*words, code=2)["error"]

@@ -38,7 +38,7 @@ def test_draw_that_is_not_uniform_is_refused() -> None:
     other = ANSWERS.assign(option=[COLOURS[(j + 1) % 3] for j in range(90)], answer="no")
     twice = pd.concat([ANSWERS.assign(answer="no"), other]).assign(propensity=2 / 3)
     assert len(labels_from_frame(twice, COLOURS)) == 180
-    with pytest.raises(DataError, match=r"must be 1/3, because the item has 1 rows, is 0\.5"):
+    with pytest.raises(DataError, match=r"must be 1/3, is 0\.5: the item has 1 rows"):
         labels_from_frame(ANSWERS.assign(propensity=0.5), COLOURS)
 
 

@@ -186,6 +186,24 @@ def test_an_option_whose_request_failed_fails_the_answer(tmp_path: Path) -> None
     assert (answer.error, answer.answer) == ("the request of an option failed", None)
 
 
+@pytest.mark.parametrize("states", [ORIGINAL[:2], (*ORIGINAL, score(2, "calibration", (" iron", -9.0)))])
+def test_run_without_the_request_of_an_option_is_refused(
+    states: tuple[dict[str, Any], ...], tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match="every option needs its request"):
+        read(tmp_path, *states)
+
+
+def test_log_that_lists_an_option_twice_is_refused(
+    oversight: Oversight, import_states: Callable[..., Any]
+) -> None:
+    import_states(state(DIGITS, "1"))
+    twice = state({**DIGITS, "3": "tin"}, "1")
+    Path("scenario_state.json").write_text(json.dumps({"request_states": [twice]}))
+    told = oversight("predictions", "import", "scenario_state.json", "--model", "n", code=2)
+    assert "'tin' occurs twice in the log's options of the item 'id1'" in told["error"]
+
+
 def test_scores_of_other_things_than_options_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "scenario_state.json"
     path.write_text(json.dumps({"adapter_spec": {"method": "ranking_binary"}, "request_states": ORIGINAL}))

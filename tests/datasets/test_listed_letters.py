@@ -287,3 +287,13 @@ def test_table_with_other_names_for_all_options_is_refused(
 )
 def test_model_without_a_readable_answer_is_imported(rows: str, import_log: Callable[..., Any]) -> None:
     assert import_log(rows, "t.csv", "table")["unreadable"] == 3
+
+
+def test_options_of_one_letter_without_a_single_capital_are_read(
+    oversight: Oversight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("items.csv").write_text("id,text\n1,Which letter?\n")
+    Path("m.csv").write_text("id,raw\n1,ß\n")
+    oversight("init", "--items", "items.csv", "--classes", "ß,ſ")
+    assert oversight("predictions", "import", "m.csv", "--model", "m")["ok"] == 1

@@ -112,4 +112,4 @@ def test_a_check_that_needs_more_clusters_leaves_the_others_their_own_outcome() 
     truth, predicted = (np.arange(400) // 20 % 10 >= 3).astype(np.int64), np.zeros(400, np.int64)
     found = study(truth, predicted, 2, "partitioned", cluster)
     assert "label items of more clusters" in named("agreement", found).message
-    assert "fewer than two experts" in named("yes_rate_by_expert", found).message
+    assert "needs 10 answers of one expert" in named("yes_rate_by_expert", found).message

@@ -121,6 +121,20 @@ def test_unreadable_answer_is_wrong_whichever_of_two_options_was_asked_about() -
         assert paired_difference(unreadable, first, data).difference == pytest.approx(-difference)
 
 
+def test_the_number_of_unreadable_answers_is_random() -> None:
+    # on 17 items only one prediction is readable, on 14 that of the first model; all of them are right
+    first, second = np.zeros(300, dtype=np.int64), np.zeros(300, dtype=np.int64)
+    second[:14], first[14:17] = -1, -1
+    pi = np.full((300, 10), 0.1 / 9)
+    pi[:, 0] = 0.9
+    data = RoutedSample(np.arange(300), np.zeros(300, dtype=np.int64), np.ones(300), pi)
+    c = paired_difference(first, second, data)
+    resolved = mcnemar(first == 0, second == 0, questions=300)
+    assert c.difference == pytest.approx(resolved.difference, abs=0.002)
+    assert c.p_value > resolved.p_value
+    assert c.high - c.low > 0.9 * (resolved.high - resolved.low)
+
+
 def test_paired_difference_refuses_what_was_never_asked() -> None:
     data = RoutedSample(
         np.array([0, 1]), np.array([0, 0]), np.array([1.0, 0.0]), np.array([[1.0, 0, 0], [1.0, 0, 0]])

@@ -49,6 +49,6 @@ def test_plan_names_missing_answers() -> None:
 def test_plan_for_unreadable_predictions_gives_the_reason() -> None:
     _, labels = ask(200, 2)
     model = [ov.Prediction(label.item_id, None, ov.PredictionStatus.UNREADABLE) for label in labels]
-    assert "all predictions about 200 answered items are unreadable" in str(
+    assert "all 200 predictions for answered items are unreadable" in str(
         ov.plan_from_pilot({"m": model}, labels, half_width=0.2)
     )

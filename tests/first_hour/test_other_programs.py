@@ -174,7 +174,7 @@ def test_model_that_only_some_rows_name_is_refused(
 ) -> None:
     Path("models.csv").write_text(MODELS.replace(old, old[:3]))
     error = oversight("predictions", "import", "models.csv", "--model", "m", code=2)["error"]
-    assert f"models.csv:3 [model]: {told}; either every row names its model, or no row does" in error
+    assert f"models.csv:3 [model]: {told}; name the model in every row, or in none" in error
 
 
 @pytest.mark.parametrize("value", ["False", "0", "nan", "None", "NULL", "0.0"])

@@ -12,7 +12,7 @@ from oversight.harness.panel import Panel, Parity, krippendorff_alpha, measure_a
 from oversight.harness.panel.ratings import make_panel_from_grid
 from oversight.harness.report import agreement_to_json, parity_to_json
 
-RUNS = 200
+RUNS = 120
 ROOM = 2.6 * np.sqrt(0.05 * 0.95 / RUNS)
 MANY = 60_000
 SCORES = ("precision", "recall", "f1")

@@ -69,9 +69,9 @@ def test_a_table_with_a_column_per_annotator_gives_the_same_results(
         ("item,ana,bo\ni1,yes,no\ni2,maybe,no\n", ":3 [ana]", "'maybe' is not a class; classes are yes, no"),
         ("item,ana,bo\ni1,yes,no\ni1,yes,no\n", ":3 [item]",
          "is also in line 2; without the columns annotator and label a table has one row per item"),
-        ("item,ana\ni1,yes\n", "", "the columns are item, ana; needed are item, annotator, label, or "
+        ("item,ana\ni1,yes\n", "", "the columns are item, ana; ratings need item, annotator, label, or "
          "item and one column for each of several annotators"),
-        ("id,ana,bo\ni1,yes,no\n", "", "the columns are id, ana, bo; needed are item, annotator, "
+        ("id,ana,bo\ni1,yes,no\n", "", "the columns are id, ana, bo; ratings need item, annotator, "
          "label, or item and one column for each of several annotators"),
     ],
 )  # fmt: skip
@@ -140,7 +140,7 @@ def test_panels_from_memory_name_row_and_value() -> None:
         make_panel(rows)
     with pytest.raises(EstimateError, match="row 1: the label 'b' of item 'i1' by 'bo' is no class"):
         make_panel(rows[:2], ["a", "c"])
-    with pytest.raises(EstimateError, match="classes must be at least 2, are 1"):
+    with pytest.raises(EstimateError, match="a panel needs at least 2 classes, has 1"):
         make_panel(rows[:1])
     with pytest.raises(EstimateError, match="at least 1 rating, there are 0"):
         make_panel([])

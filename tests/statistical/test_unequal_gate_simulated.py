@@ -14,7 +14,7 @@ from oversight.harness.types import Labels
 from tests.statistical.test_unequal_protocols_simulated import draw_study, predict
 
 pytestmark = [pytest.mark.statistical, pytest.mark.slow]
-STUDIES = 300
+STUDIES = 180
 MOST = 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / STUDIES)
 
 

@@ -18,7 +18,7 @@ from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Partitioned, Sequential, Targeted, one_expert_per_class
 
 pytestmark = [pytest.mark.statistical, pytest.mark.slow]
-DRAWS = 40
+DRAWS = 25
 LEAST = 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / DRAWS)
 PLANS: dict[str, Callable[..., Any]] = {
     "partitioned": lambda roster, options, seed: Partitioned(roster, seed),

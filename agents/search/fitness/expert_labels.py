@@ -53,8 +53,8 @@ def keep_complementary(labelled: ExpertLabels, how: str, seed: int) -> ExpertLab
     settled = labelled.truth >= 0
     if (labelled.routed & ~settled if how == "drawn" else labelled.routed).any():
         raise BadInput(
-            f"search: labels = {how!r} needs options that were drawn uniformly, as by protocol = "
-            '"partitioned"; the options of this study were drawn with unequal probabilities'
+            f"search: labels = {how!r} needs options drawn uniformly (protocol = "
+            '"partitioned"); the options of this study were drawn with unequal probabilities'
         )
     refused, routed = labelled.refused.copy(), np.where(settled, False, labelled.routed)
     if how == "no":
@@ -213,10 +213,10 @@ def find_rates(counts: ClassCounts) -> dict[str, float]:
 def _read_classes(
     items: Sequence[Item], labels: LabelColumns, *, with_open: bool = True
 ) -> tuple[IntArray, BoolArray, list[tuple[str, str]]]:
-    """Return each question's item (by position), whether it was answered, and two names for its class.
+    """Return, for each question, its item's position, whether it was answered, and two names of its class.
 
-    The first name is the option's text. The second contains the name of the question's expert, and is used if
-    the option's text is rare.
+    A question's class is the group in which it is counted. The first name is the text of the question's
+    option. The second contains the expert's name, and is used if few questions are about this text.
     """
     asked, answered = read_questions(labels, with_open=with_open)
     rank = _ranks([item.id for item in items], labels)[asked.item]

@@ -35,16 +35,21 @@ NAMES: dict[Kind, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Power:
-    """Power of the labels. Differences are differences of accuracy, from 0 to 1.
+    """Power of the labels to tell which of two programs is more accurate.
+
+    All differences are differences of accuracy, from 0 to 1.
 
     Attributes
     ----------
-    n, answers, K
-        Number of labelled selection items, number of experts' answers about them, and the items' numbers of
-        options as text, for example ``"4/5"``.
+    n
+        Number of selection items that experts have answered.
     units
         Effective number of clusters (`effective_clusters`); n if items are independent. A cluster counts as
-        one item, because correlations within clusters are unknown before programs answer.
+        one item, because correlations within clusters are unknown before programs have answered the items.
+    answers
+        Number of experts' answers about the n items.
+    K
+        Text with the items' numbers of options: ``"4/5"`` if some items have 4 options and the others 5.
     kind
         Kind of the labels.
     detectable

@@ -395,7 +395,7 @@ class AuditCheck:
     def add_answer(self, table: str, answer: StoredAnswerValue) -> tuple[int | None, int | None]:
         """Check the next answer of a table.
 
-        Returns two positions: that of the last event about this answer alone, and that of the event of the
+        Returns two positions: that of the last event about only this answer, and that of the event of the
         answer's batch. Each is None if its event does not exist.
         """
         last = self._about.pop(answer.asked_id, None)
@@ -404,9 +404,10 @@ class AuditCheck:
         return last.position if last else None, batch
 
     def _check_answer(self, table: str, answer: StoredAnswerValue, last: AuditRecord | None) -> int | None:
-        """Check an answer against the last event that records it alone, if there is one, or its batch.
+        """Check an answer against its batch's event, or against `last` if this event is later.
 
-        Returns the position of the batch's event; None if the answer is in no batch, or `last` is later.
+        `last` is the last event about only this answer. Returns the position of the batch's event; None if
+        the answer is in no batch, or `last` is later.
         """
         position: object = answer.position  # a column in SQLite may contain any type
         batch, batches = None, self._batches[table]
@@ -431,7 +432,10 @@ class AuditCheck:
         return None
 
     def _compare(self, table: str, answer: StoredAnswerValue, event: AuditRecord) -> None:
-        """Report differences between a stored answer and the last event that records this answer alone."""
+        """Report differences between a stored answer and the last event about only this answer.
+
+        Events about whole batches of answers are checked elsewhere.
+        """
         name = f"the answer to question {answer.asked_id} ({table} {answer.position})"
         if event.kind == "withdrawn":
             told = f"{name} is stored, but event {event.position} says that it was withdrawn"

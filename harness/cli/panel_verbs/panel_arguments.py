@@ -95,8 +95,8 @@ def read_panel(args: argparse.Namespace) -> tuple[PanelStudy, Panel]:
     panel = replace(found, clusters={}).read_panel()
     if found.clusters.keys().isdisjoint(panel.items):
         say(
-            f"none of the items of {args.ratings} is in {args.study}, so its clusters and reference are "
-            "not used"
+            f"none of the items of {args.ratings} is in {args.study}, so the clusters and the reference of "
+            "the study are not used"
         )
         return PanelStudy(ratings=args.ratings, classes=args.classes), panel
     other = next((item for item in panel.items if item not in found.clusters), None)

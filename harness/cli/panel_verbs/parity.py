@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--circular",
         action="store_true",
-        help="count an evaluated annotator's own vote in the truth, as some papers do; favours annotators",
+        help="count an annotator's own vote for the truth, as some papers do; this favours annotators",
     )
     add("--positive", metavar="CLASS", help="also show precision, recall and F1 of this class")
     add(

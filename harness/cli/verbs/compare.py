@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _compare_classes(args: argparse.Namespace) -> None:
     if args.test != "auto":
-        raise BadInput("--test does not apply to --by-class, whose intervals hold jointly; leave --test out")
+        raise BadInput("--test does not apply to --by-class, which has only one test; leave --test out")
     study = study_of(args)
     if not (study.estimate.metrics or study.estimate.costs):
         raise BadInput("--by-class needs metrics or costs: set them under [estimate] in study.toml")

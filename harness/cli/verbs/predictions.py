@@ -3,8 +3,8 @@
 `reread` parses the stored replies again with the current parser and with the pattern of study.toml, if it is
 set. It prints what would change; with --write it also stores the changes.
 
-`scores` writes a score for each sample that experts' answers decide. Use the file with: inspect score
---scorer inspect_ai/precomputed_scores -S scores=FILE --metric oversight/expert_accuracy
+`scores` writes a score for each answer of a model that experts confirmed or refuted. Use the file with:
+inspect score --scorer inspect_ai/precomputed_scores -S scores=FILE --metric oversight/expert_accuracy
 
 example: oversight predictions import logs/2026-11-21_questions.eval --model gpt-5-mini
 """
@@ -40,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     told = "file to write the items to (default: %(default)s)"
     actions["items"].add_argument("items", nargs="?", default="items.jsonl", metavar="ITEMS", help=told)
     actions["reread"].add_argument("--model", help="read only this model's replies again")
-    actions["reread"].add_argument("--write", action="store_true", help="store the changes")
+    told = "store the changed answers (default: only report them)"
+    actions["reread"].add_argument("--write", action="store_true", help=told)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -168,7 +169,7 @@ ACTIONS: dict[str, tuple[Callable[[argparse.Namespace], None], str, str]] = {
     "import": (_import, "store a model's answers from a log or a table", "log file to read"),
     "items": (_write_items, "write the items of a log to a file", "log file to read"),
     "export": (_export, "write all stored answers to a file", ".csv, .jsonl or .parquet file to write"),
-    "scores": (_write_scores, "write the scores that experts' answers decide", ".jsonl file to write"),
+    "scores": (_write_scores, "score each answer that experts confirmed or refuted", ".jsonl file to write"),
     "reread": (_reread, "parse the stored replies again", ""),
 }
 """Action → its function, its help text, and the meaning of its file (empty if it takes no file)."""

@@ -244,7 +244,8 @@ class BatchEndpoint:
                 doubtful += same is None
         if doubtful:
             raise UncertainBatch(
-                f"the input of {doubtful} of the endpoint's batches cannot be compared with this one's"
+                f"{doubtful} of the endpoint's batches may be this batch, but their input files cannot be "
+                "compared with its requests"
             )
         return None
 

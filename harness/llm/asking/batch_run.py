@@ -215,8 +215,8 @@ class BatchRun:
             else:
                 raise UncertainBatch(
                     f"it is unknown whether a batch of {len(batch.requests):,} requests was submitted: "
-                    f"{error}; submit it again with --uncertain retry, which may cost twice, or count its "
-                    "requests as failed with --uncertain hold"
+                    f"{error}; submit it again with --uncertain retry (it may then be charged twice), or "
+                    "count its requests as failed with --uncertain hold"
                 ) from error
 
     async def _submit(self, batch: Batch, *, is_new: bool) -> None:
@@ -333,7 +333,10 @@ class BatchRun:
             runs.store_predictions([(batch.run_id, p) for p in portion if (p.item_id, p.sample) not in have])
 
     def _load(self, batch: Batch) -> Iterator[tuple[int, Item, int]]:
-        """Yield the number, item and sample of each request, without items that older versions removed."""
+        """Yield each request's number, item and sample number; skip items that were removed from the study.
+
+        Only older versions of this package could remove an item that has a request in an unfinished batch.
+        """
         numbers = {request: j for j, request in enumerate(batch.requests)}
         for item, sample in load_items(self.store, split_into_batches(batch.requests, PORTION)):
             yield numbers[item.id, sample], item, sample

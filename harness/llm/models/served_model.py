@@ -69,8 +69,8 @@ class ServedModel:
         if _resemble(self._asked, served) and not _resemble(self._asked, self._known):
             raise OtherModelFirst(
                 f"the endpoint first answered as {self._known!r} and now as {served!r}; answers by "
-                f"{self._known!r} count as failed, and the next run asks again; if the endpoint uses several "
-                "names for one model, set answers_as to the first name"
+                f"{self._known!r} count as failed, and the next run repeats them; if the endpoint uses "
+                "several names for one model, set answers_as to the first name"
             )
         self._wrong += 1
         said = f"the model {served!r} answered, not {self._known!r}"

@@ -116,8 +116,13 @@ def _texts(options: tuple[str, ...], left_out: frozenset[int]) -> tuple[Pattern 
     )
     joined = rf"""(?:[/&]|{_JOINS})[\s*_`"']*(?:{names})(?!\w)"""
     next_option = rf"{joined}|(?:{common})(?!\w)"
-    parts = ["(" + _text_pattern(options[j], folded[j], fold, next_option) + ")" for j in order]
-    return re.compile("|".join(parts), re.IGNORECASE if fold in (_words, _signs) else 0), order
+    parts = [_text_pattern(options[j], folded[j], fold, next_option) for j in order]
+    # `_BEFORE` and `_AFTER` take milliseconds to compile, so options share them.
+    before = _BEFORE if all(part.startswith(_BEFORE) for part in parts) else ""
+    after = _AFTER if all(part.endswith(_AFTER) for part in parts) else ""
+    names = "|".join(f"({part.removeprefix(before).removesuffix(after)})" for part in parts)
+    flags = re.IGNORECASE if fold in (_words, _signs) else 0
+    return re.compile(f"{before}(?:{names}){after}", flags), order
 
 
 def _text_pattern(option: str, folded: str, fold: Callable[[str], str], next_option: str) -> str:
@@ -134,7 +139,7 @@ def _text_pattern(option: str, folded: str, fold: Callable[[str], str], next_opt
     after = after if not _UNSPACED.match(folded[-1:]) else ""
     if folded in COMMON:
         ends = rf"$|[.,;:!?)\]}}\-–—。，、！]|because\b|since\b|as\b|{next_option}"
-        after += rf"""(?=[\s*_`"']*(?:{ends}))"""
+        after = rf"""(?=[\s*_`"']*(?:{ends})){after}"""
     words = folded.split() if fold in (_words, _signs) else option.strip(" .*_`").split()
     return before + gap.join(map(re.escape, words)) + after
 

@@ -32,7 +32,7 @@ from oversight.harness.llm.reading.mentions import (
     mark_mentions,
 )
 from oversight.harness.llm.reading.statements import find_statements, make_grammar
-from oversight.harness.llm.reading.thoughts import cut_thoughts, cut_turns
+from oversight.harness.llm.reading.thoughts import cut_thoughts, cut_turns, make_plain
 
 
 class Step(StrEnum):
@@ -185,6 +185,8 @@ def _read(text: str, shown_options: tuple[str, ...], asked: ReplyForm, *, cut: b
     text = _GAP.sub(lambda gap: "\n\n" if "\n" in gap[0] else " ", _RESERVED.sub(" ", text))
     reader = _Reader(shown_options, asked, cut)
     turn = cut_thoughts(_RUN.sub(lambda run: run[1], text))
+    if shown_options == tuple(map(make_plain, shown_options)):  # otherwise tags can distinguish options
+        turn = make_plain(turn)
     answer = cut_turns(turn, lambda line: reader.read(line).option is not None)
     if len(answer) > _LONGEST:
         return ReplyReading(None, reason="malformed")

@@ -117,6 +117,11 @@ def _cut_marked(text: str) -> str:
     return "".join(kept) + ("" if opened and opened not in _WEAK_NAMES else text[last:])
 
 
+def make_plain(text: str) -> str:
+    """Remove tags of HTML, and replace full-width and circled letters by plain letters."""
+    return _MARKUP.sub("", text.translate(_WIDE))
+
+
 def cut_turns(text: str, is_answer: Callable[[str], bool]) -> str:
     """Remove role names, special tokens and the turns of other speakers that a model invented.
 
@@ -126,7 +131,6 @@ def cut_turns(text: str, is_answer: Callable[[str], bool]) -> str:
         Function that says whether the first line is an answer. If it is, later text that
         looks like another few-shot example is removed.
     """
-    text = _MARKUP.sub("", text.translate(_WIDE))
     turns = (text[: mark.start()] for mark in _NEXT_TURN.finditer(text))
     turn = next(filter(_bare, turns), text)
     lines = turn.strip().split("\n", 1)

@@ -80,7 +80,7 @@ async def _stoppable(main: Coroutine[Any, Any, T]) -> T:
 
 
 def _find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    if find_spec("uvloop") is None:  # not available on this platform
+    if find_spec("uvloop") is None:  # uvloop is optional, and not available on every platform
         return None
     import uvloop
 

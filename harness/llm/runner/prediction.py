@@ -468,7 +468,8 @@ def _places(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file:
     places = []
     for option in answer.options:
         place = find_option(options, option)
-        if place is None:
-            raise DataError(f"{option!r} is no option of the item {item_id!r}", file=file, line=answer.line)
+        if place is None or place in places:
+            told = "is no option of" if place is None else "occurs twice in the log's options of"
+            raise DataError(f"{option!r} {told} the item {item_id!r}", file=file, line=answer.line)
         places.append(place)
     return places

@@ -268,7 +268,8 @@ ITEM_DRAW = make_table("item_draw", ItemDraw, "batch", seed="big")
 # drawn; None if its draw gave all undrawn items the same probability.
 _POOLED = "item_id str, stratum int, batch int, chance float | None"
 POOL_ITEM = make_table("pool_item", _POOLED, "item_id", index="batch", refers=_OF_ITEM)
-# One row: the database's random id, and its mark, whose texts are empty if the database may collect answers.
+# One row: the database's random id, and the reason why it must not collect answers. If it may collect them,
+# all texts of the reason are empty.
 MARK = make_table("database_mark", DatabaseMark, "id", id="int", database="str")
 OPEN_ANSWER = make_table("open_answer", StoredAnswer, "item_id model", unique="id", refers=_OF_ITEM)
 UNIT = make_table("unit", StoredUnit, "id", index="item_id answer", refers=_OF_ITEM)

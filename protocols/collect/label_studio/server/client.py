@@ -42,7 +42,7 @@ _OF_ANSWERS = (
     "id,data,updated_at,annotations,result,completed_by,updated_by,was_cancelled,lead_time,"
     "parent_prediction,created_at"
 )
-# Limit the ranges of ids per request, because the request's URL must not become too long.
+# Limit the number of id ranges per request, because the request's URL must not become too long.
 _RANGES = 20
 _ANSWERED = [
     {"filter": f"filter:tasks:{name}", "operator": "greater", "type": "Number", "value": 0}

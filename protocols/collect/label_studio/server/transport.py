@@ -104,7 +104,7 @@ def _from_environment() -> Connection:
     if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", url):
         raise ConfigError(f"{URL} must be an address such as https://labels.example.org, is {url!r}")
     if re.search(r"\s", token) or not token.isascii():
-        raise ConfigError(f"{KEY} contains spaces or invalid characters: copy only the token again")
+        raise ConfigError(f"{KEY} contains spaces or invalid characters: copy only the token itself")
     parts = urlsplit(url)
     if parts.username or parts.password:
         raise ConfigError(f"{URL} must not contain a user or password, because the token gives access")
@@ -183,7 +183,7 @@ def _token(http: httpx.Client, connection: Connection) -> tuple[str, Finding]:
         raise ConfigError(f"{KEY}: the server does not know this token; copy it again, or {_MEND}")
     if reply.status_code != 200:
         raise ConfigError(
-            f"the server answers {reply.status_code} when asked for the owner of the token {KEY}: {URL} "
+            f"the server answers HTTP {reply.status_code} when asked for the owner of the token {KEY}: {URL} "
             "must be the server's address without /api or /projects"
         )
     return header, Finding(f"{NAME} token", "ok", f"{kind} token of {reply.json().get('email')}")
@@ -199,8 +199,8 @@ def _rights(http: httpx.Client, header: str) -> Finding:
                 "administrator"
             )
         if reply.status_code != 200:
-            raise ConfigError(f"the server answers {reply.status_code} when asked for its {what}")
-    return Finding(f"{NAME} rights", "ok", "is allowed to list projects and users")
+            raise ConfigError(f"the server answers HTTP {reply.status_code} when asked for its {what}")
+    return Finding(f"{NAME} rights", "ok", "the account is allowed to list projects and users")
 
 
 if TYPE_CHECKING:
