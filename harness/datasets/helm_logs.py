@@ -163,18 +163,20 @@ def _compute_chosen(path: Path, states: list[Any]) -> _Chosen:
 
     Trials in which the request of an option is missing are left out.
     """
-    modes = {state.get("request_mode") for state in states if isinstance(state, dict)} - {None}
+    given = (state.get("request_mode") for state in states if isinstance(state, dict))
+    modes = set(filter(None, given))
     scores: dict[_Key, dict[tuple[str, int], float]] = {}
     numbers: dict[_Key, int] = {}
     read = partial(_read_score, is_calibrated="calibration" in modes)
     for key, request, score, number in chain.from_iterable(read_each(states, path, read)):
         scores.setdefault(key, {})[request] = score
         numbers[key] = number
-    return {
-        key: max(range(numbers[key]), key=lambda j, found=found: sum(found[mode, j] for mode in modes))
-        for key, found in scores.items()
-        if len(found) == numbers[key] * len(modes)
-    }
+    chosen: dict[_Key, int] = {}
+    for key, found in scores.items():
+        if len(found) == numbers[key] * len(modes):
+            totals = [sum(found[mode, j] for mode in modes) for j in range(numbers[key])]
+            chosen[key] = totals.index(max(totals))
+    return chosen
 
 
 def _read_score(state: Row, *, is_calibrated: bool) -> list[tuple[_Key, tuple[str, int], float, int]]:
