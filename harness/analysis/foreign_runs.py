@@ -136,7 +136,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         read = iterate_foreign(file, kind, model, left_out)
         strata = _LogStrata(study.estimate.strata, file)
         named_by: Notation | None = "option" if kind == "table" else None
-        found = partial(_match, store, read, file, texts, left_out, asked, named_by, strata)
+        found = partial(_match, store, read, file, texts, asked, named_by, strata)
         # New items are stored before answers are matched to them; on failure, the transaction removes them.
         known = None if items else read_stored_items(study, store)
         ahead = None if known is None else read_ahead(found(set(known)))
@@ -150,7 +150,10 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
                 most = max(most, *[sample for _, _, _, _, sample, *_ in predictions])
             strata.add_to(store)
         answers, failed = counts.total(), PredictionStatus.FAILED
-        if most or runs.count_predictions(run) != answers:  # several answers to one item
+        twice = answers - runs.count_predictions(run)
+        if twice > 0:
+            left_out["earlier answer to an item with the same text"] = twice
+        if most or twice:  # several answers to one item
             by_status = runs.count_statuses(run)
         else:
             by_status = {status: counts[status] for status in PredictionStatus}
@@ -231,7 +234,6 @@ def _match(
     answers: Iterable[list[ForeignAnswer]],
     file: str,
     texts: TextCheck,
-    left_out: Counter[str],
     asked: ReplyForm,
     named_by: Notation | None,
     strata: _LogStrata,
@@ -240,7 +242,6 @@ def _match(
     """Yield predictions for the study's items in batches, and compare the log's texts with the items."""
     by_text = _ItemsByText(store, ids, file)
     classes = store.columns.read_classes()
-    found = set[tuple[str, int]]()  # (item, sample) of answers whose item was found by its text
     is_any_read, misfits = False, list[DataError]()  # why answers are unreadable if the model is not to blame
 
     def match(answer: ForeignAnswer, offered: tuple[str, ...] | None) -> ImportedFields:
@@ -248,9 +249,6 @@ def _match(
         if offered is None:
             item = by_text.find(answer)
             name, offered = item.id, item.options
-            if (name, answer.sample) in found:
-                left_out["earlier answer to an item with the same text"] += 1
-            found.add((name, answer.sample))
             texts.checked += 1
         option, status, reason, step = read_foreign_option(answer, name, offered, file, asked, named_by)
         if status is PredictionStatus.UNREADABLE and not misfits:

@@ -217,7 +217,7 @@ def predictions_from_frame(
         if name in found:
             raise row.error(id_column, f"the id {name!r} occurs twice")
         place = _find_place(row, prediction_column, said, name, options) if said else None
-        is_failed = row.find_field("status") == PredictionStatus.FAILED
+        is_failed = str(row.find_field("status")).strip().casefold() == PredictionStatus.FAILED
         if said and is_failed:
             raise row.error("status", f"is failed, but the row has a prediction, {said!r}")
         if confidence_column != "confidence":

@@ -185,9 +185,12 @@ def test_rows_without_a_known_id_are_still_found_by_their_text(
     assert oversight("predictions", "import", "log.jsonl", "--model", "m")["items"] == 2
 
 
-def test_rows_with_the_text_of_one_item_are_counted(begin: Callable[..., None], oversight: Oversight) -> None:
+@pytest.mark.parametrize("ids", ["xyz", "1yz", "y1z"])
+def test_rows_with_the_text_of_one_item_are_counted(
+    ids: str, begin: Callable[..., None], oversight: Oversight
+) -> None:
     begin(ITEMS)
-    write({"x": ITEMS["1"], "y": ITEMS["1"], "z": ITEMS["1"]})
+    write(dict.fromkeys(ids, ITEMS["1"]))
     done = oversight("predictions", "import", "log.jsonl", "--model", "m")
     assert (done["items"], done["left_out"]) == (1, {"earlier answer to an item with the same text": 2})
 

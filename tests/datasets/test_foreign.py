@@ -95,7 +95,7 @@ def test_a_table_needs_only_ids_and_answers(tmp_path: Path) -> None:
     assert [p.option for p in found] == [2, 1, None]
     assert [p.confidence for p in found] == [0.9, None, None]
     assert found[2].reason == "empty"
-    path.write_text("id,prediction,status\nq-001,B,ok\nq-002,,failed\nq-003,,patient died\n")
+    path.write_text("id,prediction,status\nq-001,B,ok\nq-002,,Failed\nq-003,,patient died\n")
     answers = read_foreign(path, "table")
     assert [p.status for p in to_predictions(answers, questions(), path, "option")] == [
         PredictionStatus.OK,

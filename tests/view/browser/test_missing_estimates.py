@@ -82,3 +82,12 @@ def test_every_page_is_drawn(name: str, tmp_path: Path, reader: Reader) -> None:
                 if address == "#/compare" and name in ("many", "half"):
                     joint = page.locator(".strip").get_by_text("joint (simultaneous) interval")
                     expect(joint).to_have_count(int(name == "many"))
+
+
+def test_page_of_the_only_model_opens_from_the_overview(tmp_path: Path, reader: Reader) -> None:
+    folder = tmp_path / "only"
+    export(folder, write_study(folder, "partitioned", MANY[:1], set(), N))
+    page = reader().open(file_of(folder))
+    page.get_by_role("link", name="m0").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("m0")
+    expect(page.get_by_role("alert")).to_have_count(0)

@@ -120,7 +120,7 @@ function doubtLines(rows, nameOf) {
 
 function strataSection(model, column) {
   return foldedSection(`By ${column}`,
-    later(`strata-${model}-${column}`, () => readPart("strata", { column, model }), (found) => {
+    later(`strata\n${model}\n${column}`, () => readPart("strata", { column, model }), (found) => {
       if (found.why) return el("p", { class: "quiet" }, found.why);
       const rows = found.strata.filter((row) => row.estimate);
       return el("div", {},

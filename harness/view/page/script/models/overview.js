@@ -89,7 +89,7 @@ function strataTable(overview, column) {
 /** A chart of the intervals of the leading models by number of labels. */
 function closingSection(overview) {
   const models = leadingModels(overview);
-  const key = `closing-${models.map((model) => model.name).join("\n")}`;
+  const key = `closings-${models.map((model) => model.name).join("\n")}`;
   const read = () => Promise.all(models.map(async (model) => ({
     model: model.name, truth: model.truth, ...await readPart("closing", { model: model.name }),
   })));
