@@ -1356,7 +1356,7 @@ def explain_failed_calls(*models: PredictionColumns, found: tuple[float, float, 
     if found is not None:
         value, low, high = found
         share = number / of
-        least = (1 - share) * value - share * (len(models) - 1)
+        least = (1 - share) * value - share * (len(models) > 1)
         if is_negligible(least, value, (1 - share) * value + share, high - low):
             return ""
     told = f"calls failed on {number} of {of} items, and the items left out may be the hard ones"

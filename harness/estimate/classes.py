@@ -62,7 +62,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from oversight.harness.argument_checks import check_mapping, check_names
-from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
+from oversight.harness.arrays import FAILED, AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.columns import (
     ABSENT,
     AnyLabels,
@@ -949,13 +949,18 @@ class ClassResults:
 
     def report(self, metrics: Sequence[str]) -> ClassEstimates:
         """Return the results of `metrics`, in the same order, and the reasons for withheld results."""
-        found, undefined, e = dict[str, Estimate](), dict[str, str](), self.evidence
+        found, undefined = dict[str, Estimate](), dict[str, str]()
         for name, metric, option in name_results(metrics, self.classes, self.costs):
             try:
-                found[name] = complete(self.estimate(metric, option), e.predictions, e.labels, e.notes)
+                found[name] = self.complete(self.estimate(metric, option))
             except EstimateError as error:
                 undefined[name] = str(error)
         return ClassEstimates(found, undefined)
+
+    def complete(self, estimate: Estimate) -> Estimate:
+        """Add counts, notes, and reasons why the interval may not hold, to an estimate."""
+        e = self.evidence
+        return complete(estimate, e.predictions, e.labels, e.notes)
 
     def estimate(self, metric: str, option: int) -> Estimate:
         """Return a result of one class, or of all classes if `option` is −1.
@@ -974,7 +979,7 @@ class ClassResults:
 
         Influences that are unknown are None. The reason is empty if nothing is wrong with the interval.
         """
-        made = self.estimate(metric, option)
+        made = self.complete(self.estimate(metric, option))
         whole = range(len(self.classes)) if option < 0 else (option,)
         try:
             forms = [self._form(self.result(metric.removeprefix("macro_"), k)) for k in whole]
@@ -1266,7 +1271,9 @@ def compare_classes(
     check_level(level)
     columns, said = align_models(list(models.values()), labels)
     everywhere = np.logical_and.reduce([m.ran for m in columns])
-    kept = [replace(m, option=np.where(everywhere, m.option, ABSENT), confidence=None) for m in columns]
+    left_out = np.where(np.logical_and.reduce([m.is_there for m in columns]), FAILED, ABSENT)
+    kept = [replace(m, option=np.where(everywhere, m.option, left_out), confidence=None) for m in columns]
+    said = replace(said, models=tuple(kept))
     pairs = list(combinations(range(len(kept)), 2))
     each = 1 - (1 - level) / len(pairs)
     names = [name for name, _, _ in name_results(metrics, classes, costs)]
@@ -1305,13 +1312,13 @@ def _subtract(
     if metric == COST and first.costs is not None:
         both = [first.evidence.predictions, second.evidence.predictions]
         made = mean_cost(first.evidence, both, (1, -1), first.costs)
-        return Part.of(made), made.why or unfinished
+        return Part.of(made), unfinished or first.complete(made).why or second.complete(made).why
     one, ours, why = first.reading(metric, option)
     other, theirs, why_not = second.reading(metric, option)
     rho = -1.0
     if ours is not None and theirs is not None:
         rho = cautious_correlation(ours, theirs, first.truths.cluster)
-    return difference_part(one, other, rho), why or why_not or unfinished
+    return difference_part(one, other, rho), unfinished or why or why_not
 
 
 def _compare(

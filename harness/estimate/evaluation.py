@@ -618,7 +618,8 @@ def complete(
     failures = explain_failures(predictions, labels, corrected=corrected) if checks else ""
     estimate, hidden = allow_for_missing(estimate, predictions, labels, make)
     unfinished = explain_unfinished(predictions, labels)
-    ends = (estimate.value, estimate.low, estimate.high)
+    # a cost has no fixed range that the items left out could have
+    ends = None if estimate.estimator == "cost" else (estimate.value, estimate.low, estimate.high)
     failed = "" if estimate.estimator == "worst_case" else explain_failed_calls(predictions, found=ends)
     unequal, bent = find_unequal(labels, predictions.is_there), ""
     is_weighted = estimate.method == REFUSALS

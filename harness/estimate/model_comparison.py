@@ -365,7 +365,7 @@ def compare(
         first, second = by_name[pair.first], by_name[pair.second]
         failures = (f"{name!r}: {failed}" for name in (pair.first, pair.second) if (failed := explain(name)))
         hidden = "" if labels.is_resolved else explain_hidden(pair, first, second, labels)
-        left_out = explain_failed_calls(first, second, found=(pair.difference, pair.low, pair.high))
+        left_out = explain_failed_calls(*predictions, found=(pair.difference, pair.low, pair.high))
         return "; ".join(filter(None, [why, *failures, left_out, hidden]))
 
     def compare_two(a: str, b: str, each: float) -> Comparison:

@@ -10,7 +10,7 @@ import pytest
 
 import oversight as ov
 from oversight.harness.errors import BadInput
-from oversight.harness.types import Item, Prediction, PredictionStatus
+from oversight.harness.types import Item, LabelKind, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
 
@@ -267,6 +267,14 @@ def test_models_that_never_differ_are_tied_with_an_interval_that_is_not_0() -> N
     (pair,) = found.results["macro_f1"]
     assert (pair.difference, pair.verdict) == (0.0, "tie")
     assert pair.low < -0.01 < 0.01 < pair.high
+
+
+def test_differences_are_marked_if_a_check_failed() -> None:
+    models, labels, _ = draw(16, 0.9, 0.7)
+    refused = [replace(one, kind=LabelKind.COMPLEMENTARY) for one in labels[:300]] + list(labels[300:])
+    for said in (labels, refused):
+        pairs = ov.compare_classes(models, said, CLASSES, metrics=("recall",), costs=ERRORS).pairs
+        assert all("check 'yes_rate' failed" in pair.why for pair in pairs) == (said is refused)
 
 
 def test_several_models_are_compared_at_a_joint_level() -> None:

@@ -38,6 +38,15 @@ def test_many_failed_calls_are_a_reason_for_doubt(failing: int, holds: bool) -> 
         ov.compare({"a": model, "b": other}, labels).pairs[0],
     ):
         assert (told not in found.why) == holds
+    costs = ov.CostTable(costs=100 * (1 - np.eye(3)))
+    report = ov.classification_report(model, labels, list("xyz"), metrics=[], costs=costs)
+    assert (told not in report["cost"].why) == holds
+    several = {"a": other, "b": predict(0, 3), "c": model}
+    for pair in (
+        *ov.compare(several, labels).pairs,
+        *ov.compare_classes(several, labels, list("xyz"), metrics=["recall"]).pairs,
+    ):
+        assert (told not in pair.why) == holds
     assert (told in ov.gate_accuracy(model, labels, 0.2).why) != holds
     worst = ov.accuracies(model, labels).get("worst_case")
     assert worst is None or worst.holds
