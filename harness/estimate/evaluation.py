@@ -215,8 +215,8 @@ ANYTIME_ASSUMPTIONS = (
     "options were asked about without a look at the truth",
     "experts answer without error",
     "how fast an expert answers does not depend on the truth",
-    "the predictions of all items were given from the first analysis on (the share of readable "
-    "predictions and the numbers of options are taken as known)",
+    "the predictions of all items were given from the first analysis on (the numbers of "
+    "options are taken as known)",
 )
 
 
