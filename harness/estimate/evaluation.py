@@ -46,7 +46,7 @@ from oversight.harness.estimate.anytime import (
 )
 from oversight.harness.estimate.checks import explain_failed_calls, explain_failures
 from oversight.harness.estimate.combinations import find_reason, refuse
-from oversight.harness.estimate.core import check_known, check_level
+from oversight.harness.estimate.core import check_known, check_level, effective_clusters, share_interval
 from oversight.harness.estimate.decoding import UNIFORM_ASSUMPTIONS
 from oversight.harness.estimate.estimators import POINTS
 from oversight.harness.estimate.evidence import (
@@ -215,8 +215,8 @@ ANYTIME_ASSUMPTIONS = (
     "options were asked about without a look at the truth",
     "experts answer without error",
     "how fast an expert answers does not depend on the truth",
-    "the predictions of all items were given from the first analysis on (the share of readable "
-    "predictions and the numbers of options are taken as known)",
+    "the predictions of all items were given from the first analysis on (the numbers of "
+    "options are taken as known)",
 )
 
 
@@ -234,10 +234,11 @@ def estimate_anytime(
 
     A = Σ_K W_K ρ_K A_K, where W_K is the share of items with K options, ρ_K the share of readable predictions
     on these items, and A_K the accuracy of these readable predictions. W_K and ρ_K are computed from all
-    given predictions and taken as known, so only A_K needs a sequence. Every analysis must therefore have the
-    predictions of all items. If predictions are added between analyses, and some are unreadable or K varies,
-    the sequence covers less often than its level. If K takes H values, each
-    sequence has the level 1 − (1 − level)/H, so by the union bound all sequences hold jointly.
+    given predictions, so only A_K needs a sequence. Every analysis must therefore have the predictions of all
+    items. If predictions are added between analyses, and some are unreadable or K varies, the sequence covers
+    less often than its level. If K takes H values, each sequence has the level 1 − (1 − level)/H, so by the
+    union bound all sequences hold jointly. If predictions are unreadable, half of the error probability is
+    used for the Clopper–Pearson interval of the share of readable predictions.
 
     Parameters
     ----------
@@ -272,7 +273,9 @@ def estimate_anytime(
             "prediction; "
             f"there is none for K = {', '.join(map(str, missing)) or '?'}"
         )
-    each = 1 - (1 - level) / len(groups)
+    readable = min(1.0, sum(shares.values()))
+    is_share_known = readable > 1 - 1e-9
+    each = 1 - (1 - level) / len(groups) / (1 if is_share_known else 2)
     parts = [(share, K, _sequence(groups[K], each)) for K, share in shares.items() if share]
     value = sum(share * part.value for share, _, part in parts)
     intervals: list[tuple[float, Estimate | Interval]] = [(share, part) for share, _, part in parts]
@@ -281,6 +284,12 @@ def estimate_anytime(
         largest = int(np.bincount(clusters.code[predictions.is_there]).max())
         intervals = [(share, _clustered(by_cluster[K], largest, each)) for share, K, _ in parts]
     low, high = (sum(share * getattr(part, end) for share, part in intervals) for end in ("low", "high"))
+    if not is_share_known:
+        size = float(np.count_nonzero(predictions.ran))
+        if clusters is not None:
+            size = effective_clusters(clusters.code[predictions.ran])
+        least, most = share_interval(readable * size, size, (1 + level) / 2)
+        low, high = low * least / readable, min(1.0, high * most / readable)
     return Estimate.from_interval(
         value=value,
         interval=Interval(low=low, high=high, level=level, method="anytime"),

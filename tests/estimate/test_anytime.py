@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import oversight as ov
 from oversight.harness import EstimateError
 from oversight.harness.estimate import obrien_fleming_level
 from oversight.harness.estimate.anytime import likelihood_sequence, obrien_fleming_constant
+from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 
 @pytest.mark.parametrize(
@@ -62,3 +64,13 @@ def test_likelihood_sequence_refuses_impossible_counts() -> None:
         likelihood_sequence(1, 0, [1], [])
     with pytest.raises(EstimateError, match="errors"):
         likelihood_sequence(1, -1, [], [])
+
+
+def test_anytime_interval_allows_for_the_random_number_of_unreadable_answers() -> None:
+    labels = [Label(f"i{j}", 0, LabelKind.ORDINARY, 2, 0.5) for j in range(100)]
+    unreadable = [Prediction(f"i{j}", None, PredictionStatus.UNREADABLE) for j in range(30)]
+    model = unreadable + [Prediction(f"i{j}", 0) for j in range(30, 100)]
+    for said in (labels, ov.Labels(labels).clustered({f"i{j}": str(j) for j in range(100)})):
+        found = ov.accuracy(model, said, interval="anytime", checks=False)
+        low, high = stats.beta.ppf(0.0125, 70, 31), stats.beta.ppf(0.9875, 71, 30)
+        assert found.low < low < found.value < found.high == pytest.approx(high)
