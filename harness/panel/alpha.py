@@ -159,11 +159,11 @@ def krippendorff_alpha(
         least = f"an interval needs at least {FEWEST_EFFECTIVE:g} items with two or more ratings"
         why = f"{least}, the number of these items is {kept.shape[0]}"
     if not why:
-        extreme, sizes = _extreme_rows(kept), np.bincount(place, rows.sum(axis=1))
+        extreme = _extreme_rows(kept)
         drawn = _draw(
             WeightedVotes(sparse.vstack([rows, extreme], format="csr"), level, values),
             (counts, place),
-            float(counts @ sizes**2) / n / extreme[[0]].sum(),
+            (n / clusters if clusters else float(counts @ together.m**2) / n) / extreme[[0]].sum(),
             bootstrap,
             seed,
         )
@@ -238,8 +238,8 @@ def _draw(
         Two arrays: the number of units in each group, shape (U,), and the group of each row, shape (R,). A
         group is all units with the same votes, or one cluster.
     size
-        Weight with which an extreme row has as many ratings as a unit on average over all ratings, so units
-        with many ratings count more.
+        Weight with which an extreme row counts as much as a cluster of mean size. Without clusters, the mean
+        is over ratings, so items with many ratings count more.
     """
     counts, place = units
     R, rows = len(place), together.votes.shape[0]
