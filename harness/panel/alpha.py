@@ -163,7 +163,7 @@ def krippendorff_alpha(
         drawn = _draw(
             WeightedVotes(sparse.vstack([rows, extreme], format="csr"), level, values),
             (counts, place),
-            n / (clusters or kept.shape[0]) / extreme[[0]].sum(),
+            (n / clusters if clusters else float(counts @ together.m**2) / n) / extreme[[0]].sum(),
             bootstrap,
             seed,
         )
@@ -238,7 +238,8 @@ def _draw(
         Two arrays: the number of units in each group, shape (U,), and the group of each row, shape (R,). A
         group is all units with the same votes, or one cluster.
     size
-        Weight with which an extreme row counts as much as a unit of mean size.
+        Weight with which an extreme row counts as much as a cluster of mean size. Without clusters, the mean
+        is over ratings, so items with many ratings count more.
     """
     counts, place = units
     R, rows = len(place), together.votes.shape[0]

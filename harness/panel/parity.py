@@ -161,7 +161,7 @@ def measure_detection(
     clustered
         Whether units are clusters of items.
     size
-        Mean number of rows per unit.
+        Number of rows of the invented unit (`_bin`).
     bootstrap
         Number of draws of random weights.
     p_d
@@ -225,7 +225,7 @@ def _estimate(
     nothing
         Reason to return if the score's denominator is 0.
     size, seen
-        Mean number of rows per independent unit: `size` over all bins, `seen` in the bin that is estimated.
+        Number of rows of the invented unit (`_bin`), and mean number of rows per independent unit in the bin.
     """
     over, under = np.zeros((2, len(parts), 6))
     for j, (who, name) in enumerate(parts):
@@ -511,10 +511,11 @@ def measure_parity(
         panel, predicted, judged=panel.positions(judged), voters=panel.positions(voting), circular=circular
     )
     target = None if positive is None else panel.classes.index(positive)
+    units = effective_clusters(rows.item) if panel.cluster is None else len(np.unique(panel.unit[rows.item]))
     made = partial(
         _bin,
         cluster=panel.cluster,
-        size=len(rows.item) / len(np.unique(panel.unit[rows.item])),
+        size=len(rows.item) / units,
         level=level,
         target=target,
         bootstrap=bootstrap,
@@ -560,8 +561,10 @@ def _bin(
 ) -> ParityBin:
     """Compare human and model in one bin of certainty.
 
-    Each interval adds one invented unit of `size` rows to the sample. `size` is the mean number of rows per
-    independent unit over all bins, because one bin can contain only some rows of a unit.
+    Each interval adds one invented unit of `size` rows to the sample. `size` is the same for all bins,
+    because one bin can contain only some rows of a unit. For clusters, it is their mean number of rows, and
+    unequal clusters widen the tails instead. For items, it is the mean over all rows of the number of rows
+    of the row's item, so items with many ratings count more.
     """
     human, model = rows.right(rows.human), rows.right(rows.model)
     _, unit = np.unique(rows.item if cluster is None else cluster[rows.item], return_inverse=True)

@@ -135,7 +135,7 @@ class WeightedUnits:
             Function that computes the score from sums.
         units
             Shape (c, q): c candidates for the invented unit. Each row has a candidate's contributions to the
-            q sums. Candidates have the mean size of the real units.
+            q sums. All candidates have the same size.
         level, effective
             As in `find_ends`.
         """

@@ -117,3 +117,18 @@ def test_json_says_which_intervals_hold_and_why_scores_are_missing() -> None:
     none = agreement_to_json(measure_agreement(panel, bootstrap=0))["alpha"]
     assert (none["holds"], none["low"]) == (False, None)
     assert none["why"] == "bootstrap is 0, so no interval was computed"
+
+
+def test_intervals_allow_for_few_items_with_most_labels() -> None:
+    """Two of 62 items have most of the labels, so intervals are as wide as those of about five items."""
+    truth = np.arange(62) % 2
+    grid = np.where(np.arange(100) < 2, truth[:, None], -1)
+    grid[:2] = truth[:2, None]
+    panel = make_panel_from_grid(grid, "ab")
+    compared = measure_parity(panel, truth, bootstrap=1).overall
+    alpha = measure_agreement(panel, bootstrap=400).alpha
+    assert alpha is not None
+    assert alpha.low is not None
+    assert compared.human.low < 0.8
+    assert compared.delta.low < -0.1
+    assert alpha.low < 0.8
