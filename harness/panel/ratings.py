@@ -380,7 +380,7 @@ def plurality(scores: IntArray | FloatArray) -> BoolArray:
     All entries of an item without votes are False.
     """
     best = scores.max(axis=1, keepdims=True)
-    winners: BoolArray = (scores >= best - TIE * np.maximum(1, np.abs(best))) & (best > 0)
+    winners: BoolArray = (scores >= best * (1 - TIE)) & (best > 0)
     return winners
 
 
@@ -405,7 +405,7 @@ def weighted_votes(panel: Panel, weights: Mapping[str, float]) -> FloatArray:
     Raises
     ------
     EstimateError
-        If an annotator has no weight, or a weight is negative or not finite.
+        If an annotator has no weight, a weight is negative or not finite, or all of an item's weights are 0.
     """
     for name in panel.annotators:
         weight = weights.get(name)
@@ -414,6 +414,8 @@ def weighted_votes(panel: Panel, weights: Mapping[str, float]) -> FloatArray:
     by_row = np.array([weights[name] for name in panel.annotators])[panel.annotator]
     total = np.zeros((len(panel.items), panel.K))
     np.add.at(total, (panel.item, panel.label), by_row)
+    for row in np.flatnonzero(total.sum(axis=1) == 0)[:1]:
+        raise EstimateError(f"weights: all annotators of item {panel.items[row]!r} have weight 0")
     return total
 
 

@@ -36,6 +36,9 @@ def test_weights_turn_a_vote_and_tenths_tie() -> None:
     assert heavy.tolist() == [[3, 2], [4, 1]]
     tenths = weighted_votes(panel, {"a": 0.3, "b": 0.1, "c": 0.2})
     assert plurality(tenths).tolist() == [[True, True], [True, False]]
+    assert plurality(1e-12 * heavy).tolist() == [[True, False], [True, False]]
+    with pytest.raises(EstimateError, match="all annotators of item 'i0' have weight 0"):
+        weighted_votes(panel, {"a": 0, "b": 0, "c": 0})
     with pytest.raises(EstimateError, match="annotator 'c' needs a number of at least 0, has None"):
         weighted_votes(panel, {"a": 1, "b": 1})
     with pytest.raises(EstimateError, match="annotator 'a' needs a number of at least 0, has -1"):
