@@ -161,7 +161,7 @@ def check_assumptions(
     """
     known = oracle >= 0
     if not known.any():
-        raise EstimateError("no item has an oracle label, so the assumptions cannot be checked")
+        raise EstimateError("no item with 2 labels has an oracle label, so the assumptions cannot be checked")
     v, w, p, o = votes[known], winners[known], predicted[known], oracle[known]
     row = np.arange(len(o))
     m, r = v.sum(axis=1), v[row, o]
