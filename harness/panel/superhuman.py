@@ -614,7 +614,8 @@ def assess_superhuman(
     if aggregate == "dawid-skene":
         notes.append(Note(NoteKind.LEARNED_AGGREGATE))
     # Labels may be missing, so one item with labels of all annotators is enough to recognise a fixed panel.
-    fixed = bool((m == len(panel.annotators)).any()) if pool is None else not pool
+    rated = np.unique(panel.annotator[kept[panel.item]])
+    fixed = bool((m == len(rated)).any()) if pool is None else not pool
     check = None
     if oracle is not None:
         check = check_assumptions(votes, winners, predicted, oracle[kept], cluster=cluster)

@@ -164,9 +164,12 @@ def test_items_with_a_single_label_are_left_out() -> None:
     predicted = np.where(rng.random(400) < 0.7, truth, (truth + 1) % 3)
     grid[200:, 1:] = -1
     predicted[200:] = grid[200:, 0]
+    grid = np.hstack([grid, np.full((400, 1), -1)])
+    grid[399, :] = [-1, -1, -1, 0]  # an annotator of such an item only does not make the others a pool
     assessed = [
-        assess_superhuman(make_panel_from_grid(grid[:n], list("abc")), predicted[:n], oracle=truth[:n])
+        assess_superhuman(make_panel_from_grid(grid[:n], "abc", "pqrs"), predicted[:n], oracle=truth[:n])
         for n in (200, 400)
     ]
     assert Note(NoteKind.SINGLE_LABEL_ITEMS, {"items": 200}) in assessed[1].notes
+    assert assessed[1].fixed
     assert replace(assessed[1], notes=assessed[0].notes) == assessed[0]
