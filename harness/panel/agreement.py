@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -29,6 +29,8 @@ from oversight.harness.types import Displayable, HtmlTable, format_number, level
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FEW = 8
+_COMMON = 10
+"""Fewest common items for Cohen's κ: on one, κ is 0 if two annotators differ, and undefined if they agree."""
 _MINUS = str.maketrans("−–﹣－", "----")
 
 
@@ -240,7 +242,8 @@ class AnnotatorAgreement:
         Share of the other annotators' ratings of these items that equal this annotator's rating; None if
         nobody else rated these items.
     median_kappa
-        Median of Cohen's κ with each other annotator; None if every κ is undefined.
+        Median of Cohen's κ with each other annotator with 10 or more common items; None if every κ is
+        undefined.
     """
 
     name: str
@@ -260,8 +263,8 @@ class AgreementReport(Displayable):
     observed
         Share of an item's pairs of ratings that agree, averaged over items.
     fleiss, ac1, mean_cohen
-        Fleiss' κ, Gwet's AC1, and the mean of Cohen's κ over pairs of annotators for whom κ is defined; None
-        if undefined.
+        Fleiss' κ, Gwet's AC1, and the mean of Cohen's κ over pairs of annotators with 10 or more common items
+        for whom κ is defined; None if undefined.
     categories
         Class → α of this class against all other classes together; None if undefined.
     people
@@ -416,8 +419,11 @@ def measure_agreement(
         ),
     )
     pairs = pairwise(panel)
+    pairs = replace(pairs, kappa=np.where(pairs.common < _COMMON, np.nan, pairs.kappa))
     off = ~np.eye(len(panel.annotators), dtype=bool)
     kappas = pairs.kappa[off & ~np.isnan(pairs.kappa)]
+    if not len(kappas):
+        undefined["mean_cohen"] = f"no two annotators have {_COMMON} common items and labels that vary"
     categories = {panel.classes[c]: a for c, a in category_alphas(votes).items()}
     return AgreementReport(
         items=len(panel.items),

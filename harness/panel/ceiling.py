@@ -145,13 +145,14 @@ def compute_bounds_by_size(
 ) -> tuple[GrowthPoint, ...]:
     """Compute the model's agreement L and the four ceilings from k random labels per item, for growing k.
 
-    At most `points` values of k are used, from 1 to the most common number of labels per item. Items with
-    fewer labels than this number are left out, so that the items are the same for every k.
+    At most `points` values of k are used, from 1 to the most common number of labels among items with two or
+    more labels. Items with fewer labels than this number are left out, so that the items are the same for
+    every k.
 
     Raises
     ------
     EstimateError
-        If an argument is below 1, or the most common number of labels per item is below 2.
+        If an argument is below 1, or no item has two labels.
 
     Examples
     --------
@@ -166,10 +167,10 @@ def compute_bounds_by_size(
     C = panel.K
     panel, (predicted,) = panel.numbered_within_items(predicted)
     m = panel.votes().sum(axis=1)
-    values, counts = np.unique(m, return_counts=True)
+    values, counts = np.unique(m[m >= 2], return_counts=True)
+    if not len(values):
+        raise EstimateError("no item has 2 annotators, so no bound on accuracy can be computed")
     full = int(values[np.argmax(counts)])
-    if full < 2:
-        raise EstimateError("most items have only 1 annotator, so no bound on accuracy can be computed")
     rows = m >= full
     grid, own = panel.grid()[rows], predicted[rows]
     ks = sorted({round(k) for k in np.linspace(1, full, min(points, full))})

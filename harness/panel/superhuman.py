@@ -161,7 +161,7 @@ def check_assumptions(
     """
     known = oracle >= 0
     if not known.any():
-        raise EstimateError("no item has an oracle label, so the assumptions cannot be checked")
+        raise EstimateError("no item with 2 labels has an oracle label, so the assumptions cannot be checked")
     v, w, p, o = votes[known], winners[known], predicted[known], oracle[known]
     row = np.arange(len(o))
     m, r = v.sum(axis=1), v[row, o]
@@ -614,7 +614,8 @@ def assess_superhuman(
     if aggregate == "dawid-skene":
         notes.append(Note(NoteKind.LEARNED_AGGREGATE))
     # Labels may be missing, so one item with labels of all annotators is enough to recognise a fixed panel.
-    fixed = bool((m == len(panel.annotators)).any()) if pool is None else not pool
+    rated = np.unique(panel.annotator[kept[panel.item]])
+    fixed = bool((m == len(rated)).any()) if pool is None else not pool
     check = None
     if oracle is not None:
         check = check_assumptions(votes, winners, predicted, oracle[kept], cluster=cluster)

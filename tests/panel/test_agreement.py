@@ -116,6 +116,23 @@ def test_pairwise_is_cohen_on_common_items() -> None:
             assert pairs.kappa[a, b] == pytest.approx((same - p @ q) / (1 - p @ q))
 
 
+@pytest.mark.parametrize("people", [6, 60])
+def test_mean_of_cohen_needs_common_items(people: int) -> None:
+    rng, rows = np.random.default_rng(3), np.arange(300)[:, None]
+    grid = np.full((300, people), NO_LABEL)
+    raters = np.argsort(rng.random((300, people)), axis=1)[:, :3]
+    said = np.where(rng.random((300, 3)) < 0.95, rows % 4, rng.integers(4, size=(300, 3)))
+    grid[rows, raters] = said
+    found = measure_agreement(make_panel_from_grid(grid, "abcd"), bootstrap=0)
+    assert found.alpha is not None
+    if people == 6:
+        assert found.mean_cohen == pytest.approx(found.alpha.value, abs=0.02)
+    else:  # pairs have about one common item, on which κ is 0 or undefined
+        assert found.mean_cohen is None
+        assert found.undefined["mean_cohen"].startswith("no two annotators have 10 common items")
+        assert {person.median_kappa for person in found.people} == {None}
+
+
 def simulated(rng: np.random.Generator, n: int, skill: float, raters: int = 4, K: int = 3) -> IntArray:
     """Raters who copy the truth with probability `skill` and else draw uniformly: α is skill²."""
     truth = rng.integers(K, size=n)

@@ -103,7 +103,7 @@ def test_checks_of_assumptions_equal_the_values_by_hand() -> None:
     assert found.second_holds
     unknown = check_assumptions(votes, winners, np.array([0, 1, 0, 1]), np.array([0, -1, -1, 1]))
     assert (unknown.oracle_items, unknown.model_right, unknown.second_holds) == (2, None, None)
-    with pytest.raises(EstimateError, match="no item has an oracle label"):
+    with pytest.raises(EstimateError, match="no item with 2 labels has an oracle label"):
         check_assumptions(votes, winners, np.zeros(4, int), np.full(4, -1))
 
 
@@ -119,6 +119,11 @@ def test_bounds_close_as_annotators_come() -> None:
     U_t = [p.U_t for p in points[1:] if p.U_t is not None]
     assert U_t == sorted(U_t, reverse=True)
     assert points[-1].L > (points[-1].U_t or 1) > (points[-1].U_e or 1)
+    grid[700:, 1:] = -1
+    single = compute_bounds_by_size(make_panel_from_grid(grid, ["0", "1"]), truth, points=5, shuffles=1)
+    assert [p.annotators for p in single] == [1, 3, 5, 7, 9]
+    with pytest.raises(EstimateError, match="no item has 2 annotators"):
+        compute_bounds_by_size(make_panel_from_grid(grid[700:], ["0", "1"]), truth[700:])
 
 
 def test_bad_panels_are_refused() -> None:
@@ -159,9 +164,12 @@ def test_items_with_a_single_label_are_left_out() -> None:
     predicted = np.where(rng.random(400) < 0.7, truth, (truth + 1) % 3)
     grid[200:, 1:] = -1
     predicted[200:] = grid[200:, 0]
+    grid = np.hstack([grid, np.full((400, 1), -1)])
+    grid[399, :] = [-1, -1, -1, 0]  # an annotator of such an item only does not make the others a pool
     assessed = [
-        assess_superhuman(make_panel_from_grid(grid[:n], list("abc")), predicted[:n], oracle=truth[:n])
+        assess_superhuman(make_panel_from_grid(grid[:n], "abc", "pqrs"), predicted[:n], oracle=truth[:n])
         for n in (200, 400)
     ]
     assert Note(NoteKind.SINGLE_LABEL_ITEMS, {"items": 200}) in assessed[1].notes
+    assert assessed[1].fixed
     assert replace(assessed[1], notes=assessed[0].notes) == assessed[0]
