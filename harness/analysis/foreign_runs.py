@@ -150,8 +150,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
                 most = max(most, *[sample for _, _, _, _, sample, *_ in predictions])
             strata.add_to(store)
         answers, failed = counts.total(), PredictionStatus.FAILED
-        twice = answers - runs.count_predictions(run)
-        if twice > 0:
+        if twice := answers - runs.count_predictions(run):
             left_out["earlier answer to an item with the same text"] = twice
         if most or twice:  # several answers to one item
             by_status = runs.count_statuses(run)

@@ -605,7 +605,7 @@ class LabelColumns:
     kind
         Shape (L,): 1 for yes, 0 for no, −1 for an abstention.
     statements
-        For every protocol that drew any of the questions: how its labels can be used.
+        One statement per protocol that drew questions; it says how this protocol's labels can be used.
     drawn
         All questions, answered or not; None if only the answered questions are known.
     asked

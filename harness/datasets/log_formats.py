@@ -103,7 +103,7 @@ def _table_answer(row: Row) -> ForeignAnswer:
             "error", f"is {shorten(error)}, but the row has a prediction; leave one of them empty"
         )
     text = next((row.text(name).strip() for name in _ASKED if isinstance(row.find_field(name), str)), "")
-    is_known = _read_status(row) in list(PredictionStatus)
+    is_known = row.word("status") in list(PredictionStatus)
     return ForeignAnswer(
         line=row.line,
         id=row.text("id").strip(),
@@ -150,11 +150,7 @@ def _read_error(row: Row) -> str:
     if said.casefold() not in _NO_ERROR:
         return said
     failed = PredictionStatus.FAILED
-    return str(failed) if _read_status(row) == failed and not row.find_field("prediction") else ""
-
-
-def _read_status(row: Row) -> str:
-    return str(row.find_field("status")).strip().casefold()
+    return str(failed) if row.word("status") == failed and not row.find_field("prediction") else ""
 
 
 _Key = str | tuple[str, str, int]

@@ -107,6 +107,10 @@ class Row:
             raise self.error(field, f"must be text or a number, is {shorten(value)}")
         return "" if value is None else str(value)
 
+    def word(self, field: str) -> str:
+        """Return any value as text in lower case, without spaces around it; ``"none"`` if it is missing."""
+        return str(self.find_field(field)).strip().casefold()
+
     def number(self, field: str) -> float | None:
         """Return a finite number; None if the field is empty or does not exist.
 

@@ -217,7 +217,7 @@ def predictions_from_frame(
         if name in found:
             raise row.error(id_column, f"the id {name!r} occurs twice")
         place = _find_place(row, prediction_column, said, name, options) if said else None
-        is_failed = str(row.find_field("status")).strip().casefold() == PredictionStatus.FAILED
+        is_failed = row.word("status") == PredictionStatus.FAILED
         if said and is_failed:
             raise row.error("status", f"is failed, but the row has a prediction, {said!r}")
         if confidence_column != "confidence":
@@ -322,7 +322,7 @@ def _read_class(row: Row, column: str, classes: Mapping[str, Any] | None) -> str
     """Return the class that a column names; empty if the cell is empty. `classes` are the known classes.
 
     If the cell and exactly one class are the same whole number, such as 1.0 and 1, this class is returned.
-    Raises DataError if the cell names no class. If `classes` is None, any label is returned as it is.
+    Raises DataError if the cell names no class. If `classes` is None, the cell's text is returned unchanged.
     """
     said = _text(row, column, required=False)
     if not said or classes is None or said in classes:

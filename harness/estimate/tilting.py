@@ -305,7 +305,6 @@ def tilt_items(
         raise EstimateError(
             f"item {row}: an expert was asked about option {asked[row]}, whose propensity is 0"
         )
-    none = np.zeros(0, np.int64)
     q, excess, one_sided = working, np.ones(n), np.zeros(n, np.bool_)
     if q is None:
         q, uniform = uniform_working(c, propensities, own)
@@ -332,7 +331,7 @@ def tilt_items(
         yes=np.asarray(yes, dtype=np.float64),
         weight=np.full(n, 1 / n),
         count=np.ones(n),
-        cluster=none if cluster is None else cluster,
+        cluster=np.zeros(0, np.int64) if cluster is None else cluster,
         stratum=np.zeros(n, np.int64),
         excess=excess,
         one_sided=one_sided.astype(np.float64),

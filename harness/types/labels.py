@@ -65,8 +65,8 @@ class LabelDesign:
     Attributes
     ----------
     statements
-        For every protocol that drew any of the questions: how its labels can be used. Sorted by the
-        protocol's name.
+        One statement per protocol that drew questions; it says how this protocol's labels can be used. Sorted
+        by the protocol's name.
     asked
         Ids of the items with a question, answered or not.
     drawn

@@ -20,7 +20,7 @@ from tests.fakes.openai_server import FakeOpenAI, fake_openai
 
 CONCURRENCY = {"m": 4, "writer": 8}
 """Of the model that answers, and the default of the one that writes."""
-KILLS = 6
+KILLS = 10
 LAST = 12
 """So many calls before the last one no search is killed any more: it might end before."""
 SEARCHES = {
@@ -62,7 +62,7 @@ def requests_of(server: FakeOpenAI) -> Counter[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SEARCHES)
-def test_kills_lose_nothing_but_what_is_under_way(name: str, tmp_path: Path) -> None:
+def test_ten_kills_lose_nothing_but_what_is_under_way(name: str, tmp_path: Path) -> None:
     writer = Writer(wrong=(1,), mends=1)
     with fake_openai(writer) as server:
         writer.server = server

@@ -55,7 +55,7 @@ def test_intervals_hold_whatever_votes_are_worth(accuracies: list[float], protoc
         found = ov.model_accuracies(models, labels)["m0"][MODEL_ASSISTED]
         voided += not found.holds
         held.append(found.low <= accuracies[0] <= found.high)
-    assert np.mean(held) >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / len(held))
+    assert np.mean(held) >= 0.9
     # Checks fail in few valid studies, and more often if the other models are wrong on the same items.
     assert voided <= 0.2 * len(held)
 
@@ -121,8 +121,7 @@ def test_intervals_hold_with_strata_that_were_labelled_at_different_rates() -> N
         for name, covered in held.items():
             covered.append(made[name].low <= 0.4 * 0.9 + 0.6 * 0.4 <= made[name].high)
         widths.append((made["judged"].high - made["judged"].low) / (made["ml"].high - made["ml"].low))
-    least = 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / 40)
-    assert all(np.mean(covered) >= least for covered in held.values())
+    assert all(np.mean(covered) >= 0.88 for covered in held.values())
     assert np.mean(widths) < 0.95
 
 

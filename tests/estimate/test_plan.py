@@ -101,14 +101,14 @@ def test_corrected_targeted_questions_have_the_stated_noise_factors() -> None:
 def test_a_planned_half_width_is_reached_in_most_studies(protocol: str) -> None:
     promise = Promise(kind="width", protocol=protocol, K=4, accuracy=0.9, size=0.06)
     _, items = planned_items(promise)
-    assert np.mean([kept(promise, items, seed) for seed in range(60)]) > 0.8 - 2.6 * np.sqrt(0.8 * 0.2 / 60)
+    assert np.mean([kept(promise, items, seed) for seed in range(60)]) > 0.7
 
 
 @pytest.mark.slow
 def test_a_planned_power_is_reached() -> None:
     promise = Promise(kind="power", protocol="disagreement", K=4, accuracy=0.9, size=0.08, models=2)
     _, items = planned_items(promise)
-    assert np.mean([kept(promise, items, seed) for seed in range(60)]) > 0.8 - 2.6 * np.sqrt(0.8 * 0.2 / 60)
+    assert np.mean([kept(promise, items, seed) for seed in range(60)]) > 0.7
 
 
 def test_a_plan_names_the_promised_and_the_expected_half_width() -> None:

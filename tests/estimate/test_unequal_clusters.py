@@ -98,7 +98,7 @@ def test_protocols_cover_on_clusters_of_unequal_size(protocol: str) -> None:
         labels, predictions, _ = study("zipf 1.2", protocol, 0.6, rng, seed)
         e = ov.accuracy(predictions["m"], labels)
         covered.append(e.low <= 0.6 <= e.high)
-    assert np.mean(covered) >= least(150)
+    assert np.mean(covered) >= 0.915
 
 
 @pytest.mark.parametrize("protocol", ["partitioned", "targeted", "disagreement"])

@@ -13,7 +13,7 @@ from oversight.harness.panel.ratings import make_panel_from_grid
 from oversight.harness.report import agreement_to_json, parity_to_json
 
 RUNS = 120
-ROOM = 2.6 * np.sqrt(0.05 * 0.95 / RUNS)
+ROOM = 0.04
 MANY = 60_000
 SCORES = ("precision", "recall", "f1")
 

@@ -246,8 +246,8 @@ def test_intervals_hold_and_estimates_are_unbiased(
             covered.append(deepened.low <= A <= deepened.high)
             errors.append(deepened.value - A)
             narrower.append((deepened.high - deepened.low) / (main.high - main.low))
-    assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 24)
-    assert abs(np.mean(errors)) <= 0.005 + 4 * np.std(errors) / np.sqrt(24)
+    assert np.mean(covered) >= 0.86
+    assert abs(np.mean(errors)) <= 0.005 + 3 * np.std(errors) / np.sqrt(24)
     assert abstention or np.mean(narrower) < 1
 
 

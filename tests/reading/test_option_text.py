@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
 from oversight.harness.datasets import read_items, read_preset
 from oversight.harness.llm import read_reply
+from oversight.harness.llm.reading.mentions import _AFTER, _BEFORE, _texts
 from oversight.harness.types import Item
 
 FORMS = ("{}", "### {}", "I think the answer is {}.")
@@ -36,7 +36,7 @@ def test_options_of_mmlu_pro_are_hardly_ever_misread(form: str, datasets: Path) 
     items, _ = read_preset("mmlu-pro", datasets / "mmlu_pro_questions.parquet")
     n, wrong, unreadable = misread(items[::8], form)
     assert n > 10_000
-    assert wrong / n < 2e-4  # formulas with line breaks
+    assert wrong / n < 1e-4  # those that are misread are formulas with line breaks
     assert unreadable / n < 1e-3  # for example texts of options that are another option's letter
 
 
@@ -55,8 +55,11 @@ def test_options_that_differ_in_tags_or_have_full_width_letters_are_read(options
     assert read_reply("Ｂ", options).option == 1
 
 
-def test_reply_about_a_thousand_options_is_read_quickly() -> None:
+def test_a_thousand_options_share_the_pattern_of_their_boundaries() -> None:
+    """Compiling a pattern with a boundary for each of them takes seconds."""
     options = ("Disease", *(f"disease{' x' * (j % 7)} {j}" for j in range(999)), "disease")
-    start = time.process_time()
     assert read_reply("I think so.\nANSWER: disease", options).option == 1000
-    assert time.process_time() - start < 1.5
+    pattern, order = _texts(options, frozenset())
+    assert pattern is not None
+    assert len(order) == 1001
+    assert pattern.pattern.count(_BEFORE) == pattern.pattern.count(_AFTER) == 1

@@ -36,7 +36,7 @@ from tests.label_columns import label_columns
 pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 STUDIES, K = 40, 4
 CLASSES = ("a", "b", "c", "d")
-LEAST = 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / STUDIES)
+LEAST = 0.88
 
 
 def draw_pool(rng: np.random.Generator, size: int) -> tuple[IntArray, list[IntArray], FloatArray]:
@@ -194,7 +194,7 @@ def test_unequal_chances_hold_in_clusters() -> None:
             covered.setdefault(name, []).append(one.low <= wanted[name] <= one.high)
     shares = {name: float(np.mean(hits)) for name, hits in covered.items() if len(hits) > STUDIES}
     assert len(shares) >= 14
-    assert min(shares.values()) >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / (2 * STUDIES)), shares
+    assert min(shares.values()) >= 0.9, shares
 
 
 @pytest.mark.parametrize("share", [0.6, 1.0])
@@ -217,7 +217,7 @@ def test_second_questions_narrow_results_by_class(share: float) -> None:
                 widths.append((estimate.high - estimate.low) / (plain[name].high - plain[name].low))
     shares = {name: float(np.mean(hits)) for name, hits in covered.items() if len(hits) > STUDIES / 4}
     assert len(shares) >= 10
-    assert min(shares.values()) >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / (STUDIES // 2)), shares
+    assert min(shares.values()) >= 0.85, shares
     assert np.mean(widths) < 1, np.mean(widths)
 
 

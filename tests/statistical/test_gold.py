@@ -77,8 +77,8 @@ def test_corrected_intervals_hold(
         voided += not e.holds
         covered.append(e.low <= A * (1 - silent) <= e.high)
         values.append(e.value)
-    assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 60)
-    assert np.mean(values) == pytest.approx(A * (1 - silent), abs=0.005 + 4 * np.std(values) / np.sqrt(60))
+    assert np.mean(covered) >= 0.9
+    assert np.mean(values) == pytest.approx(A * (1 - silent), abs=0.005 + 2.5 * np.std(values) / np.sqrt(60))
     assert voided <= 3  # checks fail in few valid studies
 
 
@@ -157,10 +157,9 @@ def test_corrected_differences_hold(
             x, y = errors.gold_true[0], errors.gold_false[1]
             e = ov.accuracy(models["a"], labels, gold=GoldCounts(x, 30, y, 30))
             own.append(e.low <= rates[0] <= e.high)
-    least = 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 60)
-    assert np.mean(covered) >= least
-    assert not own or np.mean(own) >= least
-    assert np.mean(values) == pytest.approx(difference, abs=float(0.01 + 4 * np.std(values) / np.sqrt(60)))
+    assert np.mean(covered) >= 0.9
+    assert not own or np.mean(own) >= 0.9
+    assert np.mean(values) == pytest.approx(difference, abs=float(0.01 + 3 * np.std(values) / np.sqrt(60)))
 
 
 @pytest.mark.slow

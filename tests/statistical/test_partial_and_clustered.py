@@ -49,8 +49,8 @@ def test_experts_of_other_speed_do_not_bend_an_estimate(protocol: str) -> None:
         values.append(found.value)
         naive.append(ov.accuracy(rows, everything).value)
         covered.append(found.low <= 0.7875 <= found.high)
-    assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 80)
-    assert np.mean(values) == pytest.approx(0.7875, abs=4 * np.std(values) / np.sqrt(80))
+    assert np.mean(covered) >= 0.904
+    assert np.mean(values) == pytest.approx(0.7875, abs=2.9 * np.std(values) / np.sqrt(80))
     if protocol == "partitioned":  # slow experts say yes if the model is wrong
         assert float(np.mean(naive)) > 0.7875 + 0.01
 
@@ -79,7 +79,7 @@ def test_clusters_restore_the_coverage_that_items_alone_lose(protocol: str) -> N
         for seen, x in ((alone, labels), (together, labels.clustered(clusters))):
             e = ov.accuracy(rows, x)
             seen.append(e.low <= 0.8 <= e.high)
-    assert np.mean(together) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 80)
+    assert np.mean(together) >= 0.904
     if protocol == "targeted":
         assert np.mean(alone) < 0.85
 
@@ -100,7 +100,7 @@ def test_joint_intervals_hold_together() -> None:
         labels = plan.decode(SimulatedExperts(truth).answer(plan.route(ITEMS[:80])))
         found = ov.model_accuracies(models, labels, joint=True)
         covered.append(all(found[f"m{A}"]["ml"].low <= A <= found[f"m{A}"]["ml"].high for A in accuracies))
-    assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 60)
+    assert np.mean(covered) >= 0.9
 
 
 @pytest.mark.parametrize("K", [2, 4])

@@ -15,7 +15,7 @@ from tests.statistical.test_unequal_protocols_simulated import draw_study, predi
 
 pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 STUDIES = 180
-MOST = 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / STUDIES)
+MOST = 0.0825
 
 
 def look_on(labels: Labels, model: list[Any], bar: float, looks: int) -> set[str]:
