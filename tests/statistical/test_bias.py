@@ -19,7 +19,7 @@ from oversight.harness.estimate.tallies import Tallies, estimate_tallies, tally
 from oversight.harness.types import Estimate, Label, LabelKind, Prediction
 from tests.label_columns import label_columns
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 
 Ints = NDArray[np.int64]
 

@@ -22,7 +22,7 @@ from oversight.harness.estimate.core import success_probability
 from oversight.harness.estimate.estimators import make_point
 from oversight.harness.estimate.intervals import make_interval, scale_by_share
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 
 ACCURACIES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99)
 SLACK = 1e-9

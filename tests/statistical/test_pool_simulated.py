@@ -14,7 +14,7 @@ from oversight.protocols.routing import Sequential, one_expert_per_class
 from tests.estimate.test_pool import sequential, targeted
 from tests.records import routed_pool
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("share", [0.3, 1.0])
@@ -40,7 +40,6 @@ def test_abstentions_widen_a_sequential_estimate_instead_of_bending_it() -> None
     assert np.mean(covered) >= 0.95
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("K", "accuracy", "silence"), [(2, 0.95, 0.3), (5, 0.5, 0.4)])
 def test_abstentions_independent_of_the_truth_widen_a_sequential_estimate_little(
     K: int, accuracy: float, silence: float

@@ -21,7 +21,7 @@ from oversight.harness.estimate import accuracy, accuracy_target
 from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus
 from tests.statistical.test_routing_real import covered, sequential_ends
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 SIZE, SEEDS = 300, 40
 
 

@@ -20,7 +20,7 @@ from oversight.harness.estimate.routed_means import resolved_accuracy, routed_ac
 from oversight.harness.estimate.routed_sample import shared_propensities
 from oversight.harness.estimate.sample_size import uniform_design_variance
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 
 
 def t_coverage(g: FloatArray, truth: float) -> float:
